@@ -3,6 +3,7 @@
 import pytest
 
 from agents.checks.check import CheckFinding, check_files, check_of, checked_words, replaces_tests
+from tests.tables import each_row
 
 THERE = {"docs/setup.md": "# Set up\n\n## Set up\n", "run.py": "", "schema.json": "", "docs/logo.png": ""}
 
@@ -13,7 +14,7 @@ def found(path, text, before=None, **others):
     return [(one.line, one.text) for one in check_files({path: text}, known, there, there.get)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "line", "why"),
     [
         ("README.md", "# A\n\nSee [this](docs/gone.md).\n", 3, "docs/gone.md, which is not in the repository"),
@@ -49,7 +50,7 @@ def test_what_is_wrong_is_found_at_its_line(path, text, line, why):
     assert (at, why in said) == (line, True), said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text"),
     [
         (
@@ -124,7 +125,7 @@ def test_text_that_is_nested_too_deep_is_a_finding():
     assert "cannot be read" in said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("task", "replaced"),
     [
         ({"kind": "docs", "files": ["README.md"]}, True),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.checks.compose_services import compose_services, with_services
 from sandbox.services import Service
 from sandbox.test_setup import TestSetup
+from tests.tables import each_row
 
 SHOP = """
 services:
@@ -85,7 +85,7 @@ def test_a_link_out_of_the_repository_is_not_read(tmp_path: Path) -> None:
     assert with_services(TestSetup(), tree) == TestSetup()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

@@ -9,6 +9,7 @@ from agents.checks import dockerfile
 from agents.checks.checked_file import CheckedFile
 from agents.checks.dockerfile import check_dockerfile
 from sandbox.dockerfile import bases
+from tests.tables import each_row
 
 GOOD = r"""# syntax=docker/dockerfile:1
 ARG PYTHON=3.12-slim
@@ -75,7 +76,7 @@ def numbers(text: str, place: CheckedFile | None = None) -> list[str]:
     return [said.partition(":")[0] for _, said in found]
 
 
-@pytest.mark.parametrize(("line", "number"), WRONG)
+@each_row(("line", "number"), WRONG)
 def test_a_mistake_is_found_at_its_line(line: str, number: str) -> None:
     text = f"FROM debian:12 AS one\nUSER app\n{line}\n"
     text += 'HEALTHCHECK NONE\nCMD ["a"]\n' if line.startswith("USER") else TAIL

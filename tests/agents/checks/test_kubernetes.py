@@ -3,6 +3,7 @@
 import pytest
 
 from agents.checks.check import check_files
+from tests.tables import each_row
 
 GOOD = """apiVersion: v1
 kind: Namespace
@@ -68,7 +69,7 @@ def test_good_manifests_have_no_findings() -> None:
     assert found(GOOD) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "line", "why"),
     [
         ("replicas: 2", "replicas: two", 11, "$.spec.replicas: 'two' is not of type 'integer'"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
-
-import pytest
 
 from agents.checks.checked_file import CheckedFile
 from agents.checks.configuration import configuration_check
+from tests.tables import each_row
 
 GITHUB, GITLAB = ".github/workflows/ci.yml", ".gitlab-ci.yml"
 WORKFLOW = """name: CI
@@ -74,7 +74,7 @@ def test_the_workflows_of_this_repository_have_no_findings() -> None:
         assert said(f".github/workflows/{path.name}", path.read_text()) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "line", "words"),
     [
         ("    runs-on: ubuntu-24.04\n    strategy", "    strategy", 9, "does not fit the schema"),
@@ -94,7 +94,7 @@ def test_what_is_wrong_in_a_workflow_is_found_with_its_line(old: str, new: str, 
     assert next((one[0] for one in found if words in one[1]), found) == line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "line", "words"),
     [
         ("  script: [docker build .]\n", "  scripts: [docker build .]\n", 18, "does not fit the schema"),
@@ -111,10 +111,20 @@ def test_what_is_wrong_in_gitlabs_ci_is_found_with_its_line(old: str, new: str, 
     assert next((one[0] for one in found if words in one[1]), found) == line
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "[]", "a: " + "[" * 3000, "jobs:\n  a:\n    uses: " + "a/" * 900 + "\n", "- " * 500, "&a [*a]", "on: !x y"],
+@each_row(
+    ("text", "path"),
+    product(
+        [
+            "",
+            "[]",
+            "a: " + "[" * 3000,
+            "jobs:\n  a:\n    uses: " + "a/" * 900 + "\n",
+            "- " * 500,
+            "&a [*a]",
+            "on: !x y",
+        ],
+        [GITHUB, GITLAB],
+    ),
 )
-@pytest.mark.parametrize("path", [GITHUB, GITLAB])
 def test_whatever_stands_in_a_pipeline_is_survived(path: str, text: str) -> None:
     said(path, text)

@@ -8,6 +8,7 @@ from agents.context.apis import ApiCheck
 from sandbox.base import ExecResult
 from sandbox.registry import open_backend
 from tests.sandbox.fake_backend import FakeSandbox
+from tests.tables import each_row
 
 PATHS = ("shop/cart.py",)
 
@@ -102,7 +103,7 @@ def test_code_without_libraries_needs_no_sandbox():
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer",
     [
         "no json",

@@ -9,6 +9,7 @@ from agents.llm.scripted import reply_name
 from agents.llm.tokens import count_messages
 from agents.prompts.provenance import as_turn
 from tests.agents.context.prompts import again, head, repair
+from tests.sizes import scaled
 
 PINNED = ("description", "requirements", "note", "tests", "rules")
 LOOSE = ("lessons", "existing", "avoid")
@@ -99,7 +100,7 @@ blocks = st.lists(words, min_size=1, max_size=30).map("\n".join).filter(str.stri
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=scaled(60, 5))
 @given(
     texts=st.fixed_dictionaries(dict.fromkeys((*PINNED, *LOOSE), blocks)),
     turns=st.lists(st.tuples(st.integers(0, 400), blocks, st.booleans(), st.booleans()), max_size=6),

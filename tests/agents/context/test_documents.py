@@ -14,6 +14,7 @@ from agents.context.vectors import VectorStore
 from agents.memory.folder import ChromaFolder
 from agents.prompts.provenance import Source
 from tests.agents.context.support import Embedder
+from tests.tables import each_row
 
 MANUAL = """# Payments library
 
@@ -68,7 +69,7 @@ def test_a_heading_inside_of_a_fence_is_code():
     assert "# Not a heading\ncharge(card, 100)\n```" in charges
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "name"),
     [
         ("## A b ##", "A b"),

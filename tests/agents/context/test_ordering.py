@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agents.context.ordering import DETAILED, in_order, order_turn, read_order
 from agents.context.questions import FoundPlace
 from agents.context.retrieval import LIBRARY, Chunk, Piece
+from tests.tables import each_row
 
 CODE = '''@cached
 def take(
@@ -53,7 +52,7 @@ def test_text_of_the_repository_stays_in_a_fence_that_says_so_and_is_short() -> 
     assert {"repository", "package", "person", "product"} == set(turn["sources"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "first"),
     [
         ('{"best": [3, 1]}', [2, 0]),

@@ -8,6 +8,7 @@ import pytest
 
 from agents.context.retrieval import Chunk, Piece, terms
 from agents.context.wording import MEANT, is_aside, wording_of
+from tests.tables import each_row
 
 
 def chunk(path: str, between: bool = False) -> Chunk:
@@ -28,7 +29,7 @@ def test_a_question_in_german_or_japanese_finds_english_code(question: str) -> N
     assert "delete" in asked.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "more", "less"),
     [
         ("How is a price rounded?", "shop/price.py", "tests/test_price.py"),

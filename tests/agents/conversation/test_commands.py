@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.conversation.commands import prose_of, read_commands
+from tests.tables import each_row
 
 HELLO = 'print("Hello, World!")\n'
 
@@ -15,7 +16,7 @@ def told(text: str, **more: bool) -> list[tuple[str, str, str]]:
     return [(one.tool, one.argument, one.body) for one in read_commands(text, **more).commands]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("<<READ: src/app.py>>", ("read", "src/app.py")),
@@ -92,7 +93,7 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("text", WRITES.values(), ids=WRITES.keys())
+@each_row("text", WRITES.values(), ids=WRITES.keys())
 def test_a_file_is_written_whole_and_without_what_stands_around_it(text: str) -> None:
     assert told(text) == [("write", "hello.py", HELLO)]
 
@@ -161,7 +162,7 @@ def test_an_edit_holds_its_blocks_closed_or_not() -> None:
     assert told(f"<<EDIT: a.py>>\n{half}") == [("edit", "a.py", half)], "half an edit is not left out in silence"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "x = 1 << 2 >> 3",
@@ -221,7 +222,7 @@ INVENTED = [
 ]
 
 
-@pytest.mark.parametrize("reply", INVENTED)
+@each_row("reply", INVENTED)
 def test_results_that_a_model_makes_up_are_left_out(reply: str) -> None:
     found = read_commands(reply)
     assert found.invented
@@ -266,7 +267,7 @@ SPOKEN = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "spoken"), SPOKEN)
+@each_row(("reply", "spoken"), SPOKEN)
 def test_prose_is_shown_as_it_comes_and_nothing_of_a_command_is(reply: str, spoken: str) -> None:
     shown = ""
     for end in range(len(reply) + 1):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from agents.conversation.text import choice
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("answer", ["y", "Yes", "yes, please", "Looks good!", "okay.", " go ahead "])
+@each_row("answer", ["y", "Yes", "yes, please", "Looks good!", "okay.", " go ahead "])
 def test_a_yes_in_other_words_is_one(answer: str) -> None:
     assert choice(answer) == (True, "")
 
 
-@pytest.mark.parametrize("answer", ["", "n", "No.", "no, thanks", "cancel"])
+@each_row("answer", ["", "n", "No.", "no, thanks", "cancel"])
 def test_a_plain_no_is_one(answer: str) -> None:
     assert choice(answer) == (False, "")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.conversation.todo_calls import TOOL_NAMES
 from agents.conversation.todo_json import SCHEMA, TodoReply, read_todo_reply
+from tests.tables import each_row
 
 CALL = '"tool": {"name": "read_file", "input": {"path": "app.py"}}'
 
@@ -18,7 +18,7 @@ def calls(text: str) -> list[tuple[str, str, str]]:
     return [(one.tool, one.argument, one.body) for one in read_todo_reply(text).commands]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f'{{"message": "I look.", {CALL}, "complete": false}}',
@@ -51,7 +51,7 @@ def test_a_call_is_found_in_what_small_models_write(text: str) -> None:
     assert calls(text) == [("read", "app.py", "")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"message": "m", "todos": [{"description": "Write it", "expected": "It is there", "status": "pending"}]}',
@@ -82,7 +82,7 @@ def test_each_missing_value_becomes_a_placeholder() -> None:
     assert reply.complete is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "accepted"),
     [
         ('{"judgement": {"accepted": true, "feedback": "Good"}}', True),

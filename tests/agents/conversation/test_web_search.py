@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from itertools import product
 
 import pytest
 
@@ -25,6 +26,7 @@ from agents.conversation.web_search import (
 from agents.llm.tokens import count_tokens
 from agents.prompts.provenance import Source, label
 from tests.agents.conversation.search_stand_in import StandIn, stand_in
+from tests.tables import each_row
 
 KEY = "tvly-dev-8Jq2mZ7xW4vRt0KpLs9Y"
 HIT = {"title": "Django 5.2 release notes", "url": "https://docs.example.org/5.2/", "content": "Support ends in 2028."}
@@ -170,7 +172,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("given", "shown"), HOSTILE)
+@each_row(("given", "shown"), HOSTILE)
 def test_titles_are_one_line_that_no_terminal_obeys(given: object, shown: str, server: StandIn) -> None:
     server.says({"results": [{**HIT, "title": given}]})
     (hit,) = TavilySearch(KEY, url=server.url).search("x").hits
@@ -204,7 +206,7 @@ DAILY = {"error": {"code": 403, "errors": [{"reason": "dailyLimitExceeded"}], "m
 TAVILY = {"detail": {"error": f"Unauthorized: missing or invalid API key {KEY}."}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("search", "status", "body", "said"),
     [
         (TavilySearch, 401, TAVILY, "refuses the key (HTTP 401): check AISWE_SEARCH_KEY"),
@@ -230,9 +232,12 @@ def test_a_refusal_says_what_to_do(
     assert found.spent == 0
 
 
-@pytest.mark.parametrize("search", [TavilySearch, GoogleSearch, SearxngSearch])
-@pytest.mark.parametrize(
-    "body", [b"", b"<html>", b"{", b"[]", b"null", b"{}", b'{"results": {}, "items": 3}', b"[" * 99_999]
+@each_row(
+    ("search", "body"),
+    product(
+        [TavilySearch, GoogleSearch, SearxngSearch],
+        [b"", b"<html>", b"{", b"[]", b"null", b"{}", b'{"results": {}, "items": 3}', b"[" * 99_999],
+    ),
 )
 def test_what_is_not_the_protocol_is_said_to_be_so(search: type[SearchServer], body: bytes, server: StandIn) -> None:
     server.says(body)
@@ -331,7 +336,7 @@ def test_a_search_works_where_an_event_loop_runs(server: StandIn) -> None:
     assert asyncio.run(ask()) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "said"),
     [
         (("",), "set AISWE_SEARCH to tavily, google or searxng"),

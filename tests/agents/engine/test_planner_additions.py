@@ -9,6 +9,7 @@ from agents.planning.model import PlanDraft, PlanTask
 from agents.planning.parse import parse_plan
 from agents.requirements.extract import extract
 from tests.agents.scenario_replay import SCENARIOS
+from tests.tables import each_row
 
 
 def added(asked: str, **fields: object) -> list[str]:
@@ -16,7 +17,7 @@ def added(asked: str, **fields: object) -> list[str]:
     return [problem.message for problem in additions(plan, asked)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path", ["README.md", "docs/usage.md", "Dockerfile", ".github/workflows/test.yml", "examples/demo.py", "NOTES.md"]
 )
 def test_a_file_beside_the_code_that_nobody_asked_for_is_named(path: str) -> None:
@@ -25,7 +26,7 @@ def test_a_file_beside_the_code_that_nobody_asked_for_is_named(path: str) -> Non
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "asked"),
     [
         ("README.md", "The README says how to start it."),

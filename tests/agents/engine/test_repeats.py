@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agents.engine.repeats import already_tried, candidate_hash, normal, remembered
 from agents.engine.state import TaskState
 from tests.agents.engine.states import state_with
+from tests.tables import each_row
 
 CODE = "def add(a, b):\n    return a - b\n"
 FAILED = {"ok": False, "compiles": True, "exit_code": 1, "signature": "s1", "passed": 1, "failed": 1}
@@ -36,7 +37,7 @@ def test_a_candidate_that_does_the_same_is_known_again(again: str) -> None:
     assert found["tests"] == {"passed": 1, "failed": 1, "errors": 0, "skipped": 0}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"files": {"calc.py": CODE.replace("-", "+")}},

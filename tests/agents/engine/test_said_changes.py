@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agents.engine.said_changes import said_changes
 from agents.languages.registry import language
+from tests.tables import each_row
 
 TESTS = "def test_a():\n    assert add(1, 2) == 3\n\n\ndef test_b():\n    assert add(0, 0) == 0\n"
 PROJECT = '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["anyio>=4.10", "idna==3.7"]\n'
 PACKAGE = '{"scripts": {"test": "vitest run"}, "dependencies": {"react": "18.3.1"}}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "old", "new", "said"),
     [
         ("requirements.txt", "flask==2.3.3\n", "flask>=2\n", ["requirements.txt: flask==2.3.3 becomes flask>=2"]),
@@ -135,7 +134,7 @@ def test_a_secret_in_an_address_of_an_index_is_not_shown() -> None:
     assert secret not in line
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         'project = "x"',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.engine.structured_output import ask_structured
+from tests.tables import each_row
 
 SCHEMA = {
     "type": "object",
@@ -52,7 +53,7 @@ def test_nothing_is_filled_in_that_the_caller_wants_to_judge():
     assert settled('{"tasks": []}').value == {"tasks": []}
 
 
-@pytest.mark.parametrize("reply", ["", "No.", "[1, 2]", "null", '"text"'])
+@each_row("reply", ["", "No.", "[1, 2]", "null", '"text"'])
 def test_what_is_no_object_is_none_with_a_reason(reply):
     found = settled(reply)
     assert found.value is None

@@ -11,13 +11,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import pytest
-
 from agents.firewall import FirewallVerdict, inspect, judge
 from agents.firewall.guard import ModelGuard, read_verdict
 from agents.llm.base import Timeouts
 from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
+from tests.tables import each_row
 
 
 @contextmanager
@@ -84,7 +83,7 @@ def test_a_yes_of_the_guard_loosens_nothing() -> None:
     assert len(asked) == 2  # what the rules deny needs no second opinion
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         "",

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from agents.firewall import check_lines, inspect
+from tests.tables import each_row
 
 
 def test_each_line_gets_one_verdict_in_order() -> None:
@@ -25,7 +26,7 @@ def test_the_layers_can_be_shown() -> None:
     assert layers == {"leak": "allow", "path": "deny", "command": "approve", "code": "allow"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "{",

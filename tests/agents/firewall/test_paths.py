@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.firewall import FirewallContext, inspect
+from tests.tables import each_row
 
 INSIDE = [
     "app.py",
@@ -30,12 +31,12 @@ OUTSIDE = [
 ]
 
 
-@pytest.mark.parametrize("path", INSIDE)
+@each_row("path", INSIDE)
 def test_a_path_inside_the_workspace_is_allowed(path: str) -> None:
     assert inspect("path", path).decision == "allow"
 
 
-@pytest.mark.parametrize("path", OUTSIDE)
+@each_row("path", OUTSIDE)
 def test_a_path_that_leaves_or_hides_is_refused(path: str) -> None:
     assert inspect("path", path).decision == "deny"
 

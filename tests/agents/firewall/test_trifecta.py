@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
@@ -13,14 +14,15 @@ from agents.prompts.provenance import Source, as_turn, label
 from agents.workspace.git import VERBS, GitError, git
 from sandbox.base import PackageRefused
 from tests.agents.engine.nodes.support import MemoryEventLog
+from tests.tables import each_row
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-@pytest.mark.parametrize("untrusted", [(), ("document",)])
-@pytest.mark.parametrize("secrets", [(), ("prompt",)])
-@pytest.mark.parametrize("outside", [(), ("index",)])
-@pytest.mark.parametrize("person", [False, True])
+@each_row(
+    ("untrusted", "secrets", "outside", "person"),
+    product([(), ("document",)], [(), ("prompt",)], [(), ("index",)], [False, True]),
+)
 def test_any_two_are_safe_and_all_three_take_a_person(untrusted, secrets, outside, person):
     step = Step("step", untrusted, secrets, outside, person)
     if untrusted and secrets and outside and not person:
@@ -30,7 +32,7 @@ def test_any_two_are_safe_and_all_three_take_a_person(untrusted, secrets, outsid
         require(step)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "outside"),
     [
         ("http://127.0.0.1:11434", False),

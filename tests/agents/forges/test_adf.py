@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from agents.forges.adf import MOST_CHARS, to_adf, to_markdown
 from tests.agents.forges.adf_documents import SCHEMA, documents
+from tests.sizes import scaled
 
 CHECK = jsonschema.Draft4Validator(SCHEMA)
 ANY_JSON = st.recursive(
@@ -25,7 +26,7 @@ ANY_JSON = st.recursive(
     ),
     max_leaves=20,
 )
-slow_draws = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+slow_draws = settings(max_examples=scaled(50, 5), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def words(text: str) -> str:

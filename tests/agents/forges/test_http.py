@@ -11,6 +11,7 @@ from agents.workspace.fetching import NOBODY, RemoteAccess
 from tests.agents.forges.conftest import ACCESS
 from tests.agents.workspace.git_server import TOKEN
 from tests.forge_server import ServedForge, ServedRepository
+from tests.tables import each_row
 
 only_one = pytest.mark.parametrize("served", ["forgejo"], indirect=True)
 
@@ -63,7 +64,7 @@ def test_the_kind_is_asked_of_the_server(served: ServedForge) -> None:
     assert forge_address(f"{served.address}/acme/shop.git", ACCESS).kind == served.kind
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind", "path", "number", "about"),
     [
         ("https://github.com/acme/shop.git", "github", "acme/shop", None, None),

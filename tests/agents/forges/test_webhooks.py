@@ -17,6 +17,7 @@ from agents.forges.contract import Delivery, Forge, Kind
 from agents.forges.webhooks import UnreadableDelivery, WrongSignature, check, read
 from tests.forge_server import ServedForge, ServedRepository
 from tests.forge_server.shapes import hook_problems, smallest_hook
+from tests.tables import each_row
 
 SECRET, NOW, SHA = "a secret of the hook", 1_800_000_000.0, "a" * 40
 KINDS: tuple[Kind, ...] = ("github", "forgejo", "gitlab")
@@ -85,7 +86,7 @@ LAB = {"project": {"path_with_namespace": "ada/shop"}}
 RUN = {"id": 77, "head_sha": SHA, "conclusion": "failure", "pull_requests": [{"number": 7}]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "event", "data", "wanted"),
     [
         ("github", "issue_comment", {"action": "created", "issue": {"number": 7}}, ("comment", 7, "", "created", "")),
@@ -142,7 +143,7 @@ def test_what_happened_is_told_in_our_words(kind: Kind, event: str, data: dict[s
     assert (got.ident, got.repository) == ("d-1", "ada/shop")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "places", "wanted"),
     [
         ("push", {"after": SHA}, ("push", None, SHA, "")),

@@ -15,6 +15,7 @@ from agents.planning.parse import parse_plan
 from agents.planning.rules import RULES
 from agents.planning.validate import validate_plan
 from tests.agents.fragments import crm
+from tests.tables import each_row
 
 ROWS = [
     {"key": "FR-01", "kind": "functional", "text": "Keeps customers"},
@@ -78,7 +79,7 @@ def test_words_that_models_use_for_types_texts_and_functions_are_understood() ->
     assert found.ui[0].uses == ("find_customers", "greet")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "number", "changes", "words"),
     [
         ("logic", 0, {"name": "Add Customer"}, "'Add Customer' is not a name"),
@@ -114,7 +115,7 @@ def test_a_mistake_names_the_fragment_and_not_its_number() -> None:
     assert problems_with("logic", 2, returns="Decimal")[0].startswith("logic · calculate_tax · returns: ")
 
 
-@pytest.mark.parametrize("value", [None, [], "x", {}, {"name": "a", "logic": 3}, {"logic": [{}], "ui": [[]]}])
+@each_row("value", [None, [], "x", {}, {"name": "a", "logic": 3}, {"logic": [{}], "ui": [[]]}])
 def test_what_is_not_a_blueprint_is_refused_without_an_exception(value: object) -> None:
     found, problems = read_blueprint(value)
     assert found is None
@@ -191,7 +192,7 @@ def test_what_a_person_writes_into_the_description_is_found() -> None:
     assert edited_words(blueprint, described(blueprint) + "\nUse euros.\n") == "Use euros."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "kind", "fit"),
     [
         (1, "int", True),
@@ -208,13 +209,13 @@ def test_a_value_fits_a_type_or_not(value: object, kind: str, fit: bool) -> None
     assert fits(value, read_type(kind)) is fit
 
 
-@pytest.mark.parametrize("text", ["(1, 2)", "{1}", "open('x')", "1e999", "", "[" * 500, "b'x'"])
+@each_row("text", ["(1, 2)", "{1}", "open('x')", "1e999", "", "[" * 500, "b'x'"])
 def test_only_plain_values_are_read(text: str) -> None:
     with pytest.raises(NoValue):
         read_value(text)
 
 
-@pytest.mark.parametrize("text", ["add(1)(2)", "x.add(1)", "add(*[1])", "add(a=1, a=2)", "add(1); add(2)", "add(c=1)"])
+@each_row("text", ["add(1)(2)", "x.add(1)", "add(*[1])", "add(a=1, a=2)", "add(1); add(2)", "add(c=1)"])
 def test_only_plain_calls_are_read(text: str) -> None:
     with pytest.raises(NoValue):
         read_call(text, "add", ["a"])

@@ -13,6 +13,7 @@ from agents.fragments.harness import STARVED_TRIES, harness_script, prove, read_
 from sandbox.base import ExecResult, Sandbox, SandboxUnavailable
 from sandbox.registry import open_backend
 from tests.agents.fragments import crm
+from tests.tables import each_row
 
 TAX = crm.LOGIC["calculate_tax"]
 
@@ -120,7 +121,7 @@ def test_the_script_holds_the_calls_and_not_what_is_expected() -> None:
 DONE = ExecResult(argv=("harness",), exit_code=0, out="", err="", seconds=0.1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "words"),
     [
         (replace(DONE, out='TEST_PASSED t ""\n'), ""),

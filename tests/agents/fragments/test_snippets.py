@@ -7,6 +7,7 @@ import pytest
 from agents.fragments.blueprint import read_blueprint
 from agents.fragments.snippets import UnusableCode, logic_problem, read_code, renamed, same_code, ui_problem
 from tests.agents.fragments import crm
+from tests.tables import each_row
 
 TAX = crm.LOGIC["calculate_tax"]
 HELPERS = f'''from __future__ import annotations
@@ -37,7 +38,7 @@ def tax_fragment():
     return found.logic[2]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         TAX,
@@ -86,7 +87,7 @@ def test_a_reply_that_was_cut_off_says_so() -> None:
         read_code("```python\ndef calculate_tax(amount, ra", "calculate_tax", truncated=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "words"),
     [
         (TAX, ""),
@@ -109,7 +110,7 @@ def test_a_logic_fragment_is_checked_before_it_runs(code: str, words: str) -> No
 PAGE = crm.UI["customers"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "words"),
     [
         (PAGE, ""),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from agents.gates.advisories import AdvisoryError, load_index, read_record
 from agents.gates.base import GateReport, Severity
 from agents.gates.run import run_gates
+from tests.tables import each_row
 
 RECORD = {
     "id": "OSV-2099-1",
@@ -85,7 +86,7 @@ def test_a_lock_file_of_npm_is_matched(code: Path, index: Path, monkeypatch: pyt
     assert finding.line == 7
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("version", "known_bad"),
     [
         ("3.0.1-1", True),

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from agents.gates.run import run_gates
 from tests.agents.gates.samples import CLEAN_DOCKERFILE
+from tests.tables import each_row
 
 CASES = [
     ("Dockerfile", "FROM python:3.12\nCMD x\n", "docker-runs-as-root"),
@@ -39,13 +38,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "rule"), CASES)
+@each_row(("name", "text", "rule"), CASES)
 def test_the_mistake_is_found(tmp_path: Path, name: str, text: str, rule: str) -> None:
     (tmp_path / name).write_text(text)
     assert rule in {finding.rule for finding in run_gates(tmp_path, tools=["containers"]).findings}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "text"),
     [
         ("Dockerfile", CLEAN_DOCKERFILE),

@@ -12,6 +12,7 @@ from agents.gates.base import Policy
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
 from tests.agents.gates.samples import BAD
+from tests.tables import each_row
 
 pytestmark = [
     pytest.mark.slow,
@@ -73,7 +74,7 @@ EVASIONS: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", EVASIONS)
+@each_row("name", EVASIONS)
 def test_known_bad_code_is_blocked_despite(name: str, tmp_path: Path) -> None:
     for path, text in EVASIONS[name].items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +137,7 @@ def test_git_hooks_and_fsmonitor_are_never_run(tmp_path: Path) -> None:
     assert not flag.exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "data"),
     [
         ("x.so", b"\x7fELF\0\0"),

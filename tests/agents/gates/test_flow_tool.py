@@ -9,6 +9,7 @@ import pytest
 from agents.firewall import inspect
 from agents.gates.base import GateReport, Severity
 from agents.gates.run import run_gates
+from tests.tables import each_row
 
 FOLDER = Path(__file__).parent / "aliased_snippets"
 SNIPPETS: dict[str, dict[str, Any]] = {
@@ -44,13 +45,13 @@ def test_eighty_snippets_are_there_and_nine_in_ten_are_found() -> None:
     assert sum("not_found" not in snippet for snippet in SNIPPETS.values()) >= 72
 
 
-@pytest.mark.parametrize("name", [name for name, snippet in SNIPPETS.items() if "not_found" not in snippet])
+@each_row("name", [name for name, snippet in SNIPPETS.items() if "not_found" not in snippet])
 def test_a_call_under_another_name_is_found(name: str, report: GateReport) -> None:
     assert report.tools["flow"].problem == ""
     assert flagged(report, name, "bad") or asked(name, "bad")
 
 
-@pytest.mark.parametrize("name", SNIPPETS)
+@each_row("name", SNIPPETS)
 def test_its_innocent_twin_is_not_blocked(name: str, report: GateReport) -> None:
     assert not flagged(report, name, "twin")
     assert asked(name, "twin") == ("twin_asks" in SNIPPETS[name])
@@ -116,12 +117,12 @@ def by_case(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[st
     return found
 
 
-@pytest.mark.parametrize("why", SEVERITIES)
+@each_row("why", SEVERITIES)
 def test_it_is_as_serious_as(why: str, by_case: dict[str, list[tuple[str, Severity]]]) -> None:
     assert by_case[why] == [SEVERITIES[why][1:]]
 
 
-@pytest.mark.parametrize("why", QUIET)
+@each_row("why", QUIET)
 def test_it_says_nothing_about(why: str, by_case: dict[str, list[tuple[str, Severity]]]) -> None:
     assert by_case[why] == []
 

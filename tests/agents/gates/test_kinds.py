@@ -11,6 +11,7 @@ from agents.gates.kinds import kinds_of
 from agents.gates.pieces import pieces_of
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
+from tests.tables import each_row
 
 SAMPLES: list[tuple[str, str, str]] = [
     tuple(row) for row in yaml.safe_load(Path(__file__).with_name("kind_samples.yaml").read_text(encoding="utf-8"))
@@ -44,7 +45,7 @@ def harmful(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
     return run_gates(root, tools=["semgrep", "containers", "commands"])
 
 
-@pytest.mark.parametrize(("path", "text", "rule"), SAMPLES, ids=[path for path, _, _ in SAMPLES])
+@each_row(("path", "text", "rule"), SAMPLES, ids=[path for path, _, _ in SAMPLES])
 def test_harm_in_a_file_of_this_kind_is_reported_or_the_file_is_asked_about(
     harmful: GateReport, path: str, text: str, rule: str
 ) -> None:
@@ -69,7 +70,7 @@ def test_ordinary_files_pass_and_none_is_asked_about(tmp_path: Path) -> None:
     assert report.passed
 
 
-@pytest.mark.parametrize("name", ["run.sh", "run", "main.py", "page.html", "notes.txt", "odd.suffix"])
+@each_row("name", ["run.sh", "run", "main.py", "page.html", "notes.txt", "odd.suffix"])
 def test_a_nul_byte_hides_nothing(tmp_path: Path, name: str) -> None:
     shebang = "#!/bin/sh\n" if name in ("run", "odd.suffix") else ""
     text = 'token = "gh' + 'p_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"\n'
@@ -135,7 +136,7 @@ def test_a_script_too_long_for_one_judgement_is_judged_statement_by_statement(tm
     assert (finding.rule, finding.line) == ("hostile-command", 3_001)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "start", "language"),
     [
         ("src/.envrc", b"", "shell"),
@@ -163,7 +164,7 @@ def test_a_first_line_takes_nothing_away_from_what_the_name_says() -> None:
     assert [kind.language for kind in kinds_of("a.py.j2", b"#!/usr/bin/python\n")] == ["template"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text"),
     [
         ("a.html", "<script>"),

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from agents.gates.pins import is_dependency_file, read_dependencies
+from tests.tables import each_row
 
 PYPROJECT = """
 [build-system]
@@ -69,7 +70,7 @@ e = { version = "==5.0", extras = ["f"] }
 YARN = '"@a/b@^2.0.0", "@a/b@npm:^2":\n  version "2.0.0"\n\nlodash@^4.17.0:\n  version: 4.17.15\n'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "expected"),
     [
         ("requirements.txt", "-r base.txt\nDjango==1.2.0 \\\n  --hash=sha256:00\n", [("Django", "1.2.0", 2)]),
@@ -122,7 +123,7 @@ def test_the_exact_versions_of_a_file_are_read(path: str, text: str, expected: l
 FILE = "https://registry.example/a/-/a-1.0.0.tgz"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "names"),
     [
         ("package-lock.json", json.dumps({"packages": {"node_modules/a": {"version": "git+ssh://x/y"}}}), ["a"]),
@@ -159,7 +160,7 @@ def test_what_comes_from_elsewhere_is_told_from_a_version_of_an_index(path: str,
     assert ([one.name for one in found.elsewhere], found.pins, found.loose) == (names, [], [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "is_one"),
     [
         ("deps.txt", b"# what we need\n-r other.txt\ndjango==1.2.0\nflask\n", True),
@@ -175,7 +176,7 @@ def test_a_list_of_requirements_is_known_by_its_name_or_by_what_it_says(path: st
     assert is_dependency_file(path, text) is is_one
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text"),
     [
         ("package.json", "{"),

@@ -11,6 +11,7 @@ from agents.gates.base import GateReport, Severity
 from agents.gates.rule_set import rules_json
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
+from tests.tables import each_row
 
 pytestmark = pytest.mark.skipif(
     find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
@@ -61,7 +62,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
     return run_gates(root, tools=["semgrep"])
 
 
-@pytest.mark.parametrize("rule", SAMPLES)
+@each_row("rule", SAMPLES)
 def test_the_rule_fires_on_each_of_its_mistakes(rule: str, wrong: GateReport) -> None:
     fired = {finding.path for finding in wrong.findings if finding.rule == rule}
     samples = range(len(SAMPLES[rule]["wrong"]))

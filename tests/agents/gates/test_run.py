@@ -16,6 +16,7 @@ from agents.gates.scanner import Scan, Stage
 from agents.gates.semgrep_tool import find_semgrep
 from tests.agents.gates import samples
 from tests.aiswe_site.running import alive
+from tests.tables import each_row
 from tests.waiting import eventually
 
 needs_semgrep = pytest.mark.skipif(
@@ -92,7 +93,7 @@ def test_only_the_named_files_are_scanned(tmp_path: Path) -> None:
     assert run_gates(tmp_path, tools=["bandit"], paths=["bad.py"]).verdict == "blocked"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tools", "paths", "names"),
     [
         (["lint"], None, "lint"),
@@ -126,7 +127,7 @@ def test_a_missing_semgrep_blocks_and_says_how_to_install(tmp_path: Path, monkey
     assert "pip install" in report.reasons[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         "exit 0",
@@ -183,7 +184,7 @@ def test_a_semgrep_that_misses_its_canary_blocks(tmp_path: Path, monkeypatch: py
     assert "canary" in report.reasons[0]
 
 
-@pytest.mark.parametrize("name", [name for name in SCANNERS if name != "semgrep"])
+@each_row("name", [name for name in SCANNERS if name != "semgrep"])
 def test_every_scanner_that_goes_silent_is_unmasked_by_its_canary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -200,7 +201,7 @@ def test_every_scanner_that_goes_silent_is_unmasked_by_its_canary(
     assert "canary" in report.reasons[0]
 
 
-@pytest.mark.parametrize("name", SCANNERS)
+@each_row("name", SCANNERS)
 def test_every_scanner_that_crashes_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     class Crashing(SCANNERS[name]):  # type: ignore[misc]
         def scan(self, stage: Stage) -> Scan:
@@ -298,7 +299,7 @@ def other(name):
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "holds"),
     [
         ("path = clean(name)", "path = name", False),

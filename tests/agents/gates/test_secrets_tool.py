@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from agents.gates.base import Policy, Severity
 from agents.gates.run import run_gates
 from agents.secrets.formats import find_known, formats
 from tests.agents.gates.secret_samples import sample
+from tests.tables import each_row
 
 HARD_CODED = [
     'password = "Tr0ub4dor&3x"',
@@ -44,7 +43,7 @@ def test_there_are_at_least_two_hundred_kinds() -> None:
     assert len({entry.kind for entry in formats()}) == len(formats()) > 200
 
 
-@pytest.mark.parametrize("kind", [entry.kind for entry in formats()])
+@each_row("kind", [entry.kind for entry in formats()])
 def test_a_secret_of_each_known_kind_blocks_and_is_not_repeated(kind: str, tmp_path: Path) -> None:
     text = sample(kind)
     (tmp_path / "settings.toml").write_text(f"value = '{text}'\n")
@@ -56,7 +55,7 @@ def test_a_secret_of_each_known_kind_blocks_and_is_not_repeated(kind: str, tmp_p
     assert text not in str(report.to_json())
 
 
-@pytest.mark.parametrize("line", HARD_CODED)
+@each_row("line", HARD_CODED)
 def test_a_literal_given_to_a_secret_name_blocks(line: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(f"# code\n{line}\n")
     report = run_gates(tmp_path, tools=["secrets"])
@@ -64,7 +63,7 @@ def test_a_literal_given_to_a_secret_name_blocks(line: str, tmp_path: Path) -> N
     assert [finding.line for finding in report.findings] == [2]
 
 
-@pytest.mark.parametrize("line", INNOCENT)
+@each_row("line", INNOCENT)
 def test_code_about_secrets_passes(line: str, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(line + "\n")
     assert run_gates(tmp_path, tools=["secrets"]).findings == ()

@@ -1,8 +1,7 @@
 """Which texts of a call are the program's own, as the gate tells them apart."""
 
-import pytest
-
 from agents.gates.taint import address_is_checked, first_argument_is_constant, sql_is_settled
+from tests.tables import each_row
 
 SETTLED = {
     "a constant of the module": "TABLE = 'a'\ndef f(db):\n    db.execute(f'SELECT 1 FROM {TABLE}')\n",
@@ -28,12 +27,12 @@ def _line(source: str) -> int:
     return next((n for n, line in enumerate(source.split("\n"), 1) if "execute" in line), 1)
 
 
-@pytest.mark.parametrize("why", SETTLED)
+@each_row("why", SETTLED)
 def test_a_statement_of_settled_parts_is_known(why: str) -> None:
     assert sql_is_settled(SETTLED[why].encode(), _line(SETTLED[why]))
 
 
-@pytest.mark.parametrize("why", OPEN)
+@each_row("why", OPEN)
 def test_a_statement_with_an_open_part_is_not_settled(why: str) -> None:
     assert not sql_is_settled(OPEN[why].encode(), _line(OPEN[why]))
 

@@ -6,6 +6,7 @@ import pytest
 
 from agents.engine.rebuild import check_of
 from agents.languages.words import arguments_after
+from tests.tables import each_row
 
 FILES = {
     "pyproject.toml": '[project]\nname = "a"\ndependencies = ["idna"]\n',
@@ -13,7 +14,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "said", "command", "title"),
     [
         ("uv", "NoSolution: x", "uv lock", "a resolver on pyproject.toml"),
@@ -51,7 +52,7 @@ def test_what_needs_more_than_the_log_is_not_repeated(tool: str, said: str, comm
     assert check_of(cause, lambda path: FILES.get(path, "")) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     ["ruff check ../..", "ruff check /etc", "ruff 'a b'", "ruff `id`", "ruff a\nb $(id)", "ruff '", "other", ""],
 )

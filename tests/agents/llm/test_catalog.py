@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from agents.llm.catalog import Catalog, CatalogError, Choice, Server, split_models
 from agents.llm.registry import PROVIDERS
 from agents.secrets.redaction import Redactor, secrets_in
+from tests.tables import each_row
 
 KNOWN = (
     Server("ollama", "ollama", "http://127.0.0.1:11434"),
@@ -61,7 +62,7 @@ def test_a_file_that_is_not_there_chooses_nothing(tmp_path):
     assert Catalog.load(tmp_path / "none.toml", KNOWN).choice("coder") == Choice()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "server", "model"),
     [
         ("qwen2.5-coder:7b", "ollama", "qwen2.5-coder:7b"),
@@ -76,7 +77,7 @@ def test_a_name_without_a_server_is_a_model_of_ollama(tmp_path, spec, server, mo
     assert (found.name, name) == (server, model)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("[", "not valid TOML"),
@@ -137,7 +138,7 @@ def test_any_data_is_read_or_refused(data):
         assert isinstance(Catalog.read(data, "models.toml", KNOWN), Catalog)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "AISWE_STUDIO_API_KEY",

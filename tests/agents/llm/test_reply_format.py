@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from agents.engine.ask import Question, ask
@@ -15,6 +17,7 @@ from agents.personas import CODER
 from agents.prompts.provenance import as_turn, render
 from tests.agents.engine.nodes.support import MemoryEventLog
 from tests.agents.llm.fake_servers import FakeModelServer
+from tests.tables import each_row
 
 AGAIN = render("task.refused", step="again", reasons=["a.py: no"], quoted="")
 
@@ -40,8 +43,7 @@ def test_the_rules_of_a_persona_are_those_of_the_form(persona, form, words):
     assert "a.py: no" in last
 
 
-@pytest.mark.parametrize("persona", ["coder", "tester", "planner", "reviewer"])
-@pytest.mark.parametrize("form", ["fences", "nonsense"])
+@each_row(("persona", "form"), product(["coder", "tester", "planner", "reviewer"], ["fences", "nonsense"]))
 def test_fences_are_what_the_prompts_have_already(persona, form):
     assert in_form(conversation(persona), form) == conversation(persona)
 

@@ -22,6 +22,7 @@ from agents.llm.scripted import ScriptedProvider, reply_name
 from agents.llm.scripted_server.pace import common_prefix, pieces
 from agents.llm.scripted_server.scenario import Scenario, ScenarioError
 from tests.agents.llm.fake_servers import FakeModelServer
+from tests.tables import each_row
 from tests.waiting import eventually
 
 from .conftest import MODEL, REPLY, SCENARIO, talk
@@ -235,7 +236,7 @@ class TestReplyName:
             assert all(set(sent) == {"role", "content"} for sent in call.body["messages"])
 
 
-@pytest.mark.parametrize("text", ["", " ", "a", REPLY, "\n\n  x\n", "é" * 9, "word " * 40 + "\n"])
+@each_row("text", ["", " ", "a", REPLY, "\n\n  x\n", "é" * 9, "word " * 40 + "\n"])
 def test_pieces_are_the_text_again(text):
     assert "".join(pieces(text)) == text
 

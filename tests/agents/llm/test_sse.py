@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.llm.sse import EventReader, LineTooLong, NotEvents, ServerSentEvent
+from tests.sizes import scaled
 
 STREAM = (
     '\ufeff: hello\n\ndata: {"a": 1}\n\nevent: error\r\ndata: Größe 🚀\r\n\r\nid: 3\rdata:x\rdata: y\r\r'
@@ -44,7 +45,7 @@ def test_a_byte_at_a_time_gives_the_same_events():
 
 
 @given(st.lists(st.binary(max_size=40), max_size=20))
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 def test_any_bytes_are_events_or_named_as_none(pieces):
     try:
         events = read(pieces)

@@ -15,6 +15,7 @@ from agents.memory.embedding import embed
 from agents.memory.rows import LONGEST, cleaned, lesson_of
 from agents.memory.weighing import HALF_LIFE, SHOWN_FROM, weight
 from agents.secrets.redaction import configure
+from tests.sizes import scaled
 
 NOW = 1_800_000_000.0
 LESSON = Lesson(
@@ -111,7 +112,7 @@ def test_rows_that_are_no_lessons_are_left_out_and_counted(folder):
 ODD = st.text(st.characters(), max_size=60)  # with NUL and halves of character pairs
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(60, 5))
 @given(ODD, ODD, ODD, st.floats(), st.floats())
 def test_every_lesson_can_be_kept_and_is_read_again(cause, fix, failure, reward, learned_at):
     made = cleaned(replace(LESSON, cause=cause, fix=fix, failure=failure, reward=reward, learned_at=learned_at))

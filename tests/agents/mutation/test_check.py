@@ -12,6 +12,7 @@ from agents.mutation.check import ENOUGH, MAX_MUTANTS, Result, check, mutants_of
 from sandbox.registry import load_backend
 from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
+from tests.tables import each_row
 
 CODE = "def area(a, b):\n    if a < 0 or b < 0:\n        raise ValueError('negative')\n    return a * b\n"
 GOOD = "import pytest\nfrom shape import area\n\n\ndef test_area():\n    assert area(3, 4) == 12\n"
@@ -116,7 +117,7 @@ def test_a_slow_suite_gets_its_time_for_each_mistake_and_does_not_notice_by_its_
     assert limits == [30.0, 30.0, 4.0, 4.0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ran", "noticed", "blind", "remark"),
     [
         (0, 0, False, ""),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from agents.outside.policy import Reach, command_of, may_call, may_run, may_write
+from tests.tables import each_row
 
 REACH = Reach(lambda path: path.startswith("tests/"), frozenset({".github/workflows/ci.yml"}), frozenset({"vendor"}))
 
@@ -18,7 +17,7 @@ def call(kind: str, *paths: str, **given: Any) -> SimpleNamespace:
     return SimpleNamespace(kind=kind, title="It", tool_call_id="1", content=None, locations=locations, raw_input=given)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "decision"),
     [
         ("src/app.py", "allow"),
@@ -35,7 +34,7 @@ def test_it_writes_what_belongs_to_the_task(path, decision):
     assert may_write(path, REACH).decision == decision
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "decision"),
     [
         (["pytest", "-q"], "allow"),
@@ -49,7 +48,7 @@ def test_a_person_is_asked_for_the_network_and_for_packages_only(command, decisi
     assert may_run(command).decision == decision
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "decision"),
     [
         (call("read", "/workspace/tests/test_app.py"), "allow"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.outside.table import AgentsFileError, load_agents
+from tests.tables import each_row
 
 WHOLE = """
 [opencode]
@@ -37,7 +38,7 @@ def test_an_agent_is_read_whole_and_a_missing_file_names_none(tmp_path):
     assert load_agents(tmp_path / "none.toml") == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "said"),
     [
         ("[opencode]", "[coder]", "not `coder`"),

@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 import jsonschema
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.planning.model import PLAN_SCHEMA, PlanDraft, PlanProblem, PlanTask
 from agents.planning.parse import parse_plan
 from tests.agents.planning.strategies import plans
+from tests.tables import each_row
 
 WHOLE: dict[str, Any] = {
     "tasks": [
@@ -57,7 +57,7 @@ def test_a_placeholder_key_does_not_meet_a_given_one() -> None:
     assert [t.key for t in plan.tasks] == ["T-01x", "T-01"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("obj", "said"),
     [
         (None, "The plan must be an object with `tasks` and `notes`, not nothing."),

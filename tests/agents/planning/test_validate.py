@@ -10,6 +10,7 @@ from hypothesis import given
 from agents.planning.model import PlanDraft, PlanProblem, PlanTask
 from agents.planning.validate import PlanLimits, validate_plan
 from tests.agents.planning.strategies import graph_of, plan_of, plans
+from tests.tables import each_row
 
 FINE = PlanTask(
     "T-01", "Write router", "…", requirements=("FR-1",), expects="routes answer", files=("app/router.py",), minutes=60
@@ -35,7 +36,7 @@ def test_a_cycle_is_named_with_its_tasks() -> None:
     assert found["cycle"].task_keys == ("A", "B")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "code", "said"),
     [
         ({"needs": ("T-01",)}, "self_dependency", "needs itself"),

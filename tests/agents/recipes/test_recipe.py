@@ -10,6 +10,7 @@ from agents.recipes.names import Names
 from agents.recipes.recipe import RecipeError, load, recipes
 from sandbox.packages import PackageSupply
 from tests.agents.recipes.folders import MANIFEST, commit_all, write_recipe
+from tests.tables import each_row
 
 BAD = {
     "has no recipe.toml": {"recipe.toml": None},
@@ -33,7 +34,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("said", "files"), BAD.items(), ids=BAD)
+@each_row(("said", "files"), BAD.items(), ids=BAD)
 def test_a_bad_recipe_is_refused_with_what_is_wrong_in_it(tmp_path, said, files):
     with pytest.raises(RecipeError) as refused:
         load(write_recipe(tmp_path / "tiny", files))
@@ -88,7 +89,7 @@ def test_a_git_repository_is_read_at_its_head_or_at_a_tag(tmp_path):
     assert load(f"file://{folder}#{first}").hash == tagged.hash
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "said"),
     [
         ("file://{folder}#v9", "no tag, branch or commit 'v9'"),
@@ -116,7 +117,7 @@ def test_links_in_a_git_repository_are_refused(tmp_path):
         load(f"file://{folder}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("title", "expected"),
     [
         ("My Shop", Names("My Shop", "my-shop", "my_shop")),
@@ -135,7 +136,7 @@ def test_a_title_becomes_names_that_break_no_file_and_shadow_no_package(title, e
     assert Names.of(title, ["fastapi", "npm:react"]) == expected
 
 
-@pytest.mark.parametrize("recipe", recipes(), ids=lambda one: one.name)
+@each_row("recipe", recipes(), ids=lambda one: one.name)
 def test_a_built_in_recipe_has_all_that_a_person_needs_to_start(recipe):
     shown = recipe.named("My Shop")
     told = [
@@ -157,7 +158,7 @@ def test_a_built_in_recipe_has_all_that_a_person_needs_to_start(recipe):
         assert any(one.is_test(path) for path in recipe.skeleton)
 
 
-@pytest.mark.parametrize("recipe", recipes(), ids=lambda one: one.name)
+@each_row("recipe", recipes(), ids=lambda one: one.name)
 def test_a_built_in_recipe_names_packages_that_need_no_question(recipe, tmp_path):
     supply = PackageSupply(tmp_path)
     assert [line for line in recipe.packages if not supply.check(line).allowed] == []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.repair.build_log import HEAD, SHOWN, TAIL, clean, read_log
 from benchmarks.build_logs.cases import CASES, Case
 from benchmarks.build_logs.make import LOGS
+from tests.sizes import scaled
+from tests.tables import each_row
 
 PIECES = st.sampled_from(
     [
@@ -32,7 +33,7 @@ PIECES = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_row("name", CASES)
 def test_the_cause_of_a_real_log_is_named(name: str) -> None:
     case: Case = CASES[name]
     cause = read_log((LOGS / f"{name}.log").read_text().split("\n", 1)[1], case.files)
@@ -90,7 +91,7 @@ def test_lines_that_could_be_read_in_many_ways_are_read_at_once() -> None:
 
 
 @given(st.lists(st.one_of(PIECES, st.text(max_size=20)), max_size=40).map("".join))
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=scaled(150))
 def test_any_text_can_be_read(text: str) -> None:
     cause = read_log(text, ["a.py"])
     if cause is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.repair.evidence import is_shown
+from tests.tables import each_row
 
 TRACE = """\
     def test_price():
@@ -22,7 +22,7 @@ shop/cart.py:13: KeyError
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     "named",
     [
         "KeyError: 'tea'",
@@ -38,7 +38,7 @@ def test_a_line_of_the_trace_is_found_however_it_is_quoted(named: str) -> None:
     assert is_shown(named, TRACE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "named",
     [
         "",

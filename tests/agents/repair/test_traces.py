@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from agents.repair.signature import signature_of, signature_of_problems
 from agents.repair.traces import read_problems
+from tests.sizes import scaled
+from tests.tables import each_row
 
 DATA = Path(__file__).parent / "data"
 ROOTS = {"a": "/srv/a1/project", "b": "/srv/another-place/b2/deeper/project", "c": "/srv/a1/project"}
@@ -132,19 +134,19 @@ def test_every_recording_is_expected_to_say_something():
     assert {path.name.split(".")[0] for path in DATA.glob("*.txt")} == set(FAILURES)
 
 
-@pytest.mark.parametrize("name", sorted(FAILURES))
+@each_row("name", sorted(FAILURES))
 def test_the_file_the_line_and_the_kind_of_error_are_found(name):
     assert [(one.tool, one.kind, one.place) for one in problems(name, "a")] == FAILURES[name]
 
 
-@pytest.mark.parametrize("name", takes("b"))
+@each_row("name", takes("b"))
 def test_the_same_cause_elsewhere_and_later_has_the_same_signature(name):
     first, second = problems(name, "a"), problems(name, "b")
     assert first
     assert signature_of_problems(first) == signature_of_problems(second)
 
 
-@pytest.mark.parametrize("name", takes("c"))
+@each_row("name", takes("c"))
 def test_another_cause_has_another_signature(name):
     first, other = problems(name, "a"), problems(name, "c")
     assert other
@@ -183,7 +185,7 @@ def test_output_that_is_no_failure_holds_none():
 RECORDED = sorted(path.read_text(encoding="utf-8") for path in DATA.glob("*.txt"))
 
 
-@settings(max_examples=150)
+@settings(max_examples=scaled(150))
 @given(st.sampled_from(RECORDED), st.integers(0, 3_000), st.integers(0, 3_000), st.text(max_size=60))
 def test_torn_and_mixed_output_is_read_without_an_error(text, at, until, between):
     for one in read_problems(text[:at] + between + text[until:]):
@@ -191,14 +193,14 @@ def test_torn_and_mixed_output_is_read_without_an_error(text, at, until, between
         assert len(one.message) <= 400
 
 
-@settings(max_examples=100)
+@settings(max_examples=scaled(100))
 @given(st.text(max_size=2_000))
 def test_any_text_is_read_without_an_error(text):
     read_problems(text)
 
 
 @pytest.mark.timeout(30)
-@pytest.mark.parametrize(
+@each_row(
     "unit",
     [
         "E ",

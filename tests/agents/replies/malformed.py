@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.sizes import scaled
+
 F = "```"
 
 MALFORMED: list[tuple[str, str]] = [
@@ -69,8 +71,8 @@ MALFORMED: list[tuple[str, str]] = [
     ("json twice", '{"tasks": []}\n{"tasks": [1]}'),
     ("json with NaN", '{"reward": NaN, "limit": Infinity}'),
     ("a number of ten thousand digits", "1" * 10_000),
-    ("brackets without end", "[" * 50_000),
-    ("braces without end", '{"a":' * 20_000),
+    ("brackets without end", "[" * scaled(50_000)),
+    ("braces without end", '{"a":' * scaled(20_000)),
     ("quotes without end", '"' * 9_999),
     ("verdicts that differ", "Verdict: test\nVerdict: code\n"),
     ("verdict of another kind", "Verdict: maybe, it depends\n"),
@@ -84,19 +86,22 @@ MALFORMED: list[tuple[str, str]] = [
     ("terminal colours", "\x1b[31mred\x1b[0m\x07\x08\r\r\r"),
     ("carriage returns only", f"{F}python path=a.py\rx = 1\r{F}\r"),
     ("odd line ends", f"{F}python path=a.py\u2028x = 1\u2029{F}\x0b\x0c\x85"),
-    ("a line of a million characters", "x" * 1_000_000),
-    ("a heading of stars", "*" * 20_000),
+    ("a line of a million characters", "x" * scaled(1_000_000)),
+    ("a heading of stars", "*" * scaled(20_000)),
     ("a label of blanks", "#" * 3000 + " " * 3000 + ":" * 3000),
-    ("inner fences that never match", f"{F}a\n{F}b\n{F}\n" * 100_000),
-    ("nothing but opening fences", f"{F}python path=a.py\n" * 80_000),
+    ("inner fences that never match", f"{F}a\n{F}b\n{F}\n" * scaled(100_000)),
+    ("nothing but opening fences", f"{F}python path=a.py\n" * scaled(80_000)),
     ("a path of many slashes that is none", f"{F}python {'a/' * 200}:\nx\n{F}\n{'a/' * 200}:\n{F}\nx\n{F}"),
-    ("many headings of stars", ("*" * 4000 + "\n") * 400),
-    ("many labels of blanks", ("#" + " " * 3000 + ":\n") * 400),
-    ("a decision for endless requirements", ("Decision: use a because b -> " + "A" * 4000 + "\n") * 300),
-    ("a file of comment marks", f"{F}python path=b.py\n" + ("#" + " ." * 180 + "\n") * 4000 + F),
-    ("very many edits", f"{F}python path=a.py\n" + "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n" * 20_000 + F),
-    ("escaped quotes without end", '{"a": "' + '\\"' * 90_000),
-    ("json of half strings", '{"a": "b, "c: "d' * 8_000),
-    ("json of loose words", "{a b c d, e: f g " * 2_000),
-    ("two megabytes and more", "0123456789\n" * 200_000),
+    ("many headings of stars", ("*" * 4000 + "\n") * scaled(400)),
+    ("many labels of blanks", ("#" + " " * 3000 + ":\n") * scaled(400)),
+    ("a decision for endless requirements", ("Decision: use a because b -> " + "A" * 4000 + "\n") * scaled(300)),
+    ("a file of comment marks", f"{F}python path=b.py\n" + ("#" + " ." * 180 + "\n") * scaled(4000) + F),
+    (
+        "very many edits",
+        f"{F}python path=a.py\n" + "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n" * scaled(20_000) + F,
+    ),
+    ("escaped quotes without end", '{"a": "' + '\\"' * scaled(90_000)),
+    ("json of half strings", '{"a": "b, "c: "d' * scaled(8_000)),
+    ("json of loose words", "{a b c d, e: f g " * scaled(2_000)),
+    ("two megabytes and more", "0123456789\n" * scaled(200_000)),
 ]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from agents.replies.apply import apply_reply
 from agents.replies.paths import BadPath, check_path
 from agents.replies.types import EditBlock, FileBlock, Reply
+from tests.tables import each_row
 
 FILE = "import os\n\n\ndef one():\n    x = 1\n    return x\n\n\ndef two():\n    x = 1\n    return x + 1\n"
 
@@ -143,7 +144,7 @@ def test_a_huge_file_is_refused():
     assert "larger" in refusal(write("a.txt", "x" * 1_000_001), {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "# ... rest of code",
@@ -173,7 +174,7 @@ def test_code_left_out_is_refused_with_the_line(line):
     assert "Line 3 is a placeholder" in reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "    pass",
@@ -201,7 +202,7 @@ def test_a_readme_may_speak_of_things_to_do():
     assert apply_reply(write("README.md", "# Plans\nTODO: implement login\n"), {}).refused == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         "",
@@ -254,7 +255,7 @@ def test_a_dangerous_path_is_refused_with_a_reason(path):
     assert len(applied.refused) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "good"),
     [
         ("a.py", "a.py"),

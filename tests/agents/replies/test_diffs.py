@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,8 @@ from agents.replies.apply import apply_reply
 from agents.replies.diffs import is_diff, read_diff
 from agents.replies.parse import parse_reply
 from agents.replies.types import Reply
+from tests.sizes import scaled
+from tests.tables import each_row
 
 OLD = "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a\n"
 NEW = "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return 2 * a\n"
@@ -26,8 +29,7 @@ def unified(old: str, new: str, path: str = "calc.py", context: int = 3) -> str:
     return "".join(lines)
 
 
-@pytest.mark.parametrize("info", ["diff", "patch", "diff path=calc.py"])
-@pytest.mark.parametrize("context", [1, 3])
+@each_row(("info", "context"), product(["diff", "patch", "diff path=calc.py"], [1, 3]))
 def test_a_diff_of_an_existing_file_is_applied(info, context):
     reply = parse_reply(fenced(unified(OLD, NEW, context=context), info))
     assert apply_reply(reply, {"calc.py": OLD}).files == {"calc.py": NEW}
@@ -111,7 +113,7 @@ LINES = st.lists(
 
 
 @given(LINES, LINES)
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 def test_a_diff_of_distinct_lines_gives_the_new_file_or_is_refused(old: list[str], new: list[str]):
     before, after = "\n".join(old) + "\n", "\n".join(new) + "\n"
     diff = unified(before, after, "a.txt", context=len(old))
@@ -125,7 +127,7 @@ def test_a_diff_of_distinct_lines_gives_the_new_file_or_is_refused(old: list[str
 
 
 @given(st.text(alphabet="+-@ ab/\n\\", max_size=200), st.sampled_from(["", "a.py"]))
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 def test_no_text_raises(text: str, path: str):
     diff = read_diff(text.splitlines(), path)
     assert all(edit.search.strip() for edit in diff.edits)
@@ -135,7 +137,7 @@ DIFF = "@@ -4,2 +4,2 @@\n def one(a):\n-    x = 1\n+    x = 10\n"
 NAMED = f"--- a/a.py\n+++ b/a.py\n{DIFF}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         f"```python path=a.py\n{DIFF}```",

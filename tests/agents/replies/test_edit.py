@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from agents.replies.edit import EditRefused, apply_edit
 from agents.replies.types import EditBlock
+from tests.sizes import scaled
+from tests.tables import each_row
 
 FILE = """class Purse:
     def pay(self, cents):
@@ -54,7 +56,7 @@ def test_tabs_are_moved_as_tabs():
     assert changed == "if a:\n\tif b:\n\t\td()\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "search", "replace", "words"),
     [
         ("if a:\n    x = 1\nif b:\n        x = 1\n", "x = 1\n", "x = 2\n", "several times"),
@@ -80,7 +82,7 @@ LINE = st.tuples(st.integers(0, 3), st.text("abcdef", min_size=1, max_size=4)).m
 
 
 @given(st.lists(LINE, min_size=1, max_size=6), st.integers(1, 3), st.lists(LINE, max_size=6))
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 def test_a_dedented_quotation_has_the_effect_of_the_exact_one_or_is_refused(lines, depth, new):
     pad = "    " * depth
     content = "start\n" + textwrap.indent("\n".join(lines), pad) + "\nend\n"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.replies.jsonish import parse_json
+from tests.sizes import scaled
+from tests.tables import each_row
 
 F = "```"
 PLAN = {"tasks": [{"id": "T-01", "title": "Add", "minutes": 30}]}
@@ -34,7 +35,7 @@ JUDGEMENT = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         TEXT,
@@ -52,7 +53,7 @@ def test_sound_json_is_found_without_a_problem(text):
     assert parse_json(text, SCHEMA) == (PLAN, [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         TEXT[:-1],
@@ -68,7 +69,7 @@ def test_broken_json_is_mended_and_said_to_be(text):
     assert "mended" in problems[0]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "No.", "I cannot do that.", "[" * 5000, "{" * 100 + "}" * 100])
+@each_row("text", ["", "   ", "No.", "I cannot do that.", "[" * 5000, "{" * 100 + "}" * 100])
 def test_where_there_is_no_json_there_is_a_problem(text):
     value, problems = parse_json(text, SCHEMA)
     assert value is None
@@ -128,14 +129,14 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=5))
-@settings(max_examples=150)
+@settings(max_examples=scaled(150))
 def test_json_comes_back_as_it_was_in_a_fence_or_out_of_it(value):
     for text in (json.dumps(value), f"Here:\n{F}json\n{json.dumps(value, indent=1)}\n{F}\nEnd."):
         assert parse_json(text) == (value, [])
 
 
 @given(JSON)
-@settings(max_examples=150)
+@settings(max_examples=scaled(150))
 def test_any_value_is_judged_by_any_schema_without_an_exception(value):
     for schema in (SCHEMA, JUDGEMENT):
         found, problems = parse_json(json.dumps(value), schema)

@@ -19,6 +19,8 @@ from agents.replies.keeping import Keeping
 from agents.replies.pages import with_sections
 from agents.replies.parse import parse_reply
 from agents.replies.types import FileBlock, Reply
+from tests.sizes import scaled
+from tests.tables import each_row
 
 CART = '''"""Carts."""
 
@@ -184,7 +186,7 @@ def test_a_new_class_stands_above_what_needs_it_as_a_base_or_a_default():
     assert made.index("class Empty") < made.index("def taxed")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("block", "why"),
     [
         ("def speed():\n    return total([2])\n", "speed is defined under a condition"),
@@ -270,7 +272,7 @@ BODIES = st.sampled_from(
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=scaled(60, 5))
 def test_definitions_that_the_block_does_not_name_stay_byte_for_byte(data):
     source = Path(data.draw(st.sampled_from(MODULES))).read_text("utf-8")
     if data.draw(st.booleans()):

@@ -10,6 +10,8 @@ from agents.replies.apply import apply_reply
 from agents.replies.jsonish import parse_json
 from agents.replies.parse import parse_reply
 from agents.replies.paths import BadPath, check_path
+from tests.sizes import scaled
+from tests.tables import each_row
 
 from .malformed import MALFORMED
 
@@ -46,8 +48,8 @@ def test_there_are_at_least_sixty_malformed_bodies_with_names_of_their_own():
     assert len({name for name, _ in MALFORMED}) == len(MALFORMED)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("text", [text for _, text in MALFORMED], ids=[name for name, _ in MALFORMED])
+@pytest.mark.whole
+@each_row("text", [text for _, text in MALFORMED], ids=[name for name, _ in MALFORMED])
 def test_a_malformed_reply_is_read_without_an_exception(text):
     read_every_way(text)
 
@@ -85,20 +87,20 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=40))
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 def test_any_mixture_of_marks_is_read(lines):
     read_every_way("\n".join(lines))
 
 
 @given(st.text())
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 @example("```\x1c path=a.py\nx\n```")
 def test_any_text_is_read(text):
     read_every_way(text)
 
 
 @given(st.sampled_from([text for _, text in MALFORMED if len(text) < 3000]), st.data())
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 def test_any_mutation_of_a_malformed_reply_is_read(text, data):
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
@@ -107,7 +109,7 @@ def test_any_mutation_of_a_malformed_reply_is_read(text, data):
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=500)
+@settings(max_examples=scaled(500))
 def test_a_path_is_refused_or_stays_inside(path):
     try:
         good = check_path(path)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from agents.replies.parse import parse_reply
 from agents.replies.types import Decision, EditBlock, FileBlock, Verdict
+from tests.tables import each_row
 
 F = "```"
 CODE = "def total(items):\n    return sum(items)\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"{F}python path=src/a.py\n{CODE}{F}",
@@ -59,7 +62,7 @@ def test_a_plain_comment_with_a_path_stays_in_the_file():
     assert parse_reply(f"{F}python\n# src/a.py\nx = 1\n{F}").files == [FileBlock("src/a.py", "# src/a.py\nx = 1\n")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"Run the tests:\n{F}bash\npytest tests/test_a.py\n{F}",
@@ -84,15 +87,17 @@ def test_an_example_beside_real_files_is_no_problem():
     assert reply.files == [FileBlock("a.py", "x = 2\n")]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        f"# Title\n\n{F}python\nx = 1\n{F}\n\nMore.\n",
-        f"# Title\n\n{F}\nls\n{F}\n\nMore.\n",
-        f"{F}sh\nls\n{F}\n{F}python path=b.py\nx\n{F}\n",
-    ],
+@each_row(
+    ("body", "mark"),
+    product(
+        [
+            f"# Title\n\n{F}python\nx = 1\n{F}\n\nMore.\n",
+            f"# Title\n\n{F}\nls\n{F}\n\nMore.\n",
+            f"{F}sh\nls\n{F}\n{F}python path=b.py\nx\n{F}\n",
+        ],
+        [F, F + "`", "~~~"],
+    ),
 )
-@pytest.mark.parametrize("mark", [F, F + "`", "~~~"])
 def test_a_markdown_file_keeps_its_inner_fences(body, mark):
     reply = parse_reply(f"{mark}markdown path=README.md\n{body}{mark}\nDone.\n{F}python path=a.py\nx = 1\n{F}")
     assert reply.files == [FileBlock("README.md", body), FileBlock("a.py", "x = 1\n")]
@@ -130,7 +135,7 @@ def test_an_empty_file_may_be_written():
 EDIT = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"{F}python path=a.py\n{EDIT}{F}",
@@ -165,7 +170,7 @@ def test_half_an_edit_is_refused_whole(missing):
     assert "is incomplete" in reply.problems[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "## Diagnosis\nCause: the sum starts at one\nEvidence: got 7, want 6\nHypothesis: start at "
@@ -262,7 +267,7 @@ def test_what_is_no_package_name_is_a_problem():
     assert len(reply.problems) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "verdict"),
     [
         ("Verdict: test - FR-01 wants 6", Verdict("test", "FR-01 wants 6")),

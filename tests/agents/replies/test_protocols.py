@@ -15,6 +15,7 @@ from agents.replies.turns import without_tokens
 from agents.replies.types import REPLY_FORMATS, EditBlock, FileBlock, Wish
 from benchmarks.replies import count, used, verdict
 from benchmarks.reply_shapes import Shape, shapes
+from tests.sizes import scaled
 
 from .test_malformed import read_every_way
 
@@ -40,7 +41,7 @@ class TestShapes:
                 assert verdict(shape, used(shape)) == "right", shape.name
 
     @given(st.sampled_from(SHAPES), st.data())
-    @settings(max_examples=250)
+    @settings(max_examples=scaled(250))
     def test_any_mutation_of_one_is_read_without_an_exception(self, shape: Shape, data: st.DataObject):
         text = shape.text
         start = data.draw(st.integers(0, len(text)))

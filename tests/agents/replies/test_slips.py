@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +14,8 @@ from agents.replies.parse import parse_reply
 from agents.replies.types import EditBlock, FileBlock
 from benchmarks.replies import slip_verdict
 from benchmarks.reply_traps import SLIPS, Slip
+from tests.sizes import growth, scaled
+from tests.tables import each_row
 
 F = "```"
 CODE = "def f():\n    return 1\n"
@@ -38,14 +42,14 @@ def test_there_are_hundreds_and_each_has_a_name_of_its_own():
     assert len({slip.name for slip in SLIPS}) == len(SLIPS)
 
 
-@pytest.mark.parametrize("slip", SLIPS, ids=[slip.name for slip in SLIPS])
+@each_row("slip", SLIPS, ids=[slip.name for slip in SLIPS])
 def test_a_slip_is_read_as_it_is_meant_or_asked_for_again(slip: Slip):
     wanted = "lost" if slip.name in ASKED_AGAIN else "wrong" if slip.name in NEARLY else "right"
     assert slip_verdict(slip) == wanted
 
 
 @given(st.sampled_from(SLIPS), st.data())
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 def test_any_two_of_them_torn_and_mixed_are_read_without_an_exception(slip: Slip, data: st.DataObject):
     other = data.draw(st.sampled_from(SLIPS)).text
     text = slip.text[: data.draw(st.integers(0, len(slip.text)))] + other[data.draw(st.integers(0, len(other))) :]
@@ -53,8 +57,8 @@ def test_any_two_of_them_torn_and_mixed_are_read_without_an_exception(slip: Slip
         apply_reply(parse_reply(text, truncated=cut, protocol=slip.asked if cut else None), slip.current)
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize(
+@pytest.mark.whole
+@each_row(
     "unit",
     [
         "`", "<<", "{", "[[WRITE: a]]", "<path>a.py</path><content>", "<a.py>\n", "*** Add File: a.py\n+x\n",
@@ -65,10 +69,12 @@ def test_any_two_of_them_torn_and_mixed_are_read_without_an_exception(slip: Slip
         "“", '{"a": "x" +\n',
     ],
 )  # fmt: skip
-def test_much_of_anything_is_read_in_bounded_time(unit: str):
-    text = unit * (200_000 // len(unit))
-    for whole in (text, f"{F}python path=a.py\n{text}\n{F}\n", '{"files": [{"path": "a.py", "content": "' + text):
-        apply_reply(parse_reply(whole), {})
+def test_reading_much_of_anything_grows_with_its_length(unit: str):
+    def read(begin: str, end: str, size: int) -> None:
+        apply_reply(parse_reply(begin + unit * (size // len(unit)) + end), {})
+
+    for around in (("", ""), (f"{F}python path=a.py\n", f"\n{F}\n"), ('{"files": [{"path": "a.py", "content": "', "")):
+        assert growth(partial(read, *around), scaled(30_000)) < 32, around
 
 
 class TestTurns:
@@ -133,12 +139,12 @@ ASIDES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("sentence", ASIDES)
+@each_row("sentence", ASIDES)
 def test_a_sentence_that_speaks_of_a_file_does_not_give_it(sentence):
     assert files(f"{sentence}\n\n{F}python\nx = 1\n{F}\n\n{F}python path=a.py\n{CODE}{F}\n") == {"a.py": CODE}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sentence",
     ["Create `b.py`:", "New file `b.py`:", "Write `b.py`:", "Full code of `b.py`:", "The final `b.py`:",
     "Here is the updated `b.py`:", "In `b.py`:", "And `b.py`:"],
@@ -175,7 +181,7 @@ class TestMends:
         assert without_plus("+a\n-b\n+c\n") is None
 
     @given(st.text(max_size=300), st.sampled_from(["a.py", "a.md", "a.js", "Makefile"]))
-    @settings(max_examples=300)
+    @settings(max_examples=scaled(300))
     def test_any_text_is_mended_without_an_exception(self, text, path):
         assert isinstance(mended(path, text), str)
         clean_path(text)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.requirements.documents import Document, DocumentLimits, DocumentRefused, read_document, read_path
+from tests.tables import each_row
 
 PRD = "# Notes\n\nFR-1: Grüße werden gespeichert – “sofort”.\n"
 
@@ -34,7 +35,7 @@ def test_utf8_is_read_whole() -> None:
     assert len(document.sha256) == 64
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bom", "codec"),
     [
         (b"\xef\xbb\xbf", "utf-8"),
@@ -70,7 +71,7 @@ def test_lines_are_counted_as_an_editor_counts_them(line_end: str) -> None:
     assert document.text == "a\n\nb\u2028c\x0cd"
 
 
-@pytest.mark.parametrize("data", [b"", b"  \n\t\r\n", b"\xef\xbb\xbf", "\ufeff\u200b \n".encode(), b"\xff\xfe \x00"])
+@each_row("data", [b"", b"  \n\t\r\n", b"\xef\xbb\xbf", "\ufeff\u200b \n".encode(), b"\xff\xfe \x00"])
 def test_an_empty_document_is_refused(data: bytes) -> None:
     assert "empty" in refused(data).reason
 
@@ -82,7 +83,7 @@ def zip_bytes() -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "said"),
     [
         (b"%PDF-1.7\n1 0 obj\n", "PDF"),

@@ -6,6 +6,7 @@ import pytest
 
 from agents.requirements.extract import extract
 from agents.requirements.hints import hints_for
+from tests.tables import each_row
 
 TITLE = "- A title must have at most 20 characters."
 FILE = "- The tool must import members from a CSV file."
@@ -16,7 +17,7 @@ def hints(*lines: str) -> list[str]:
     return [f"{hint.keys[0]} {hint.why}" for hint in hints_for(extract(text).requirements, (), text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "bound"),
     [
         (TITLE, "at most 20 characters"),
@@ -42,7 +43,7 @@ def test_a_limit_with_its_other_side_anywhere_is_not(line: str) -> None:
     assert hints(TITLE, line) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "- The page must open within at most 2 seconds.",

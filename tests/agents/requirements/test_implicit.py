@@ -7,6 +7,7 @@ import pytest
 from agents.requirements.extract import extract
 from agents.requirements.implicit import imply
 from agents.requirements.model import KINDS
+from tests.tables import each_row
 
 
 def implied(text: str) -> dict[str, str]:
@@ -29,7 +30,7 @@ def test_what_the_document_says_itself_is_not_implied() -> None:
     assert "IMP-SESSION-MANAGEMENT" in found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "key"),
     [
         ("Users pay by credit card.", "IMP-PAYMENT-INTEGRITY"),
@@ -50,7 +51,7 @@ def test_each_trigger_implies_its_requirement(sentence: str, key: str) -> None:
     assert found[key].kind in KINDS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("by_chance", "meant", "key"),
     [
         (

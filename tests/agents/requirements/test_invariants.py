@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from agents.requirements.extract import extract
 from tests.agents.requirements.invariants import check
+from tests.sizes import scaled
 
 PIECES = [
     "# Product",
@@ -62,20 +63,20 @@ PIECES = [
 ]
 
 
-@settings(max_examples=400)
+@settings(max_examples=scaled(400))
 @given(st.lists(st.sampled_from(PIECES), max_size=30))
 def test_documents_made_of_known_pieces(pieces: list[str]) -> None:
     text = "\n".join(pieces)
     check(text, extract(text))
 
 
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 @given(st.text(st.sampled_from('ab FR-1:|#*`\n\t -.>~1_[]()"?!AZ\r\u200b'), max_size=300))
 def test_documents_made_of_markup(text: str) -> None:
     check(text, extract(text))
 
 
-@settings(max_examples=100)
+@settings(max_examples=scaled(100))
 @given(st.text(max_size=300))
 def test_documents_made_of_anything(text: str) -> None:
     check(text, extract(text))

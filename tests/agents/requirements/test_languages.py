@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from agents.requirements.extract import extract
+from tests.tables import each_row
 
 
 def kinds(text: str) -> list[tuple[str, tuple[int, int]]]:
     return [(r.kind, r.lines) for r in extract(text).requirements]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "## Anforderungen\n- Rechnungen als PDF\n\n## Nicht enthalten\n- Mahnungen\n\n## Offene Fragen\n- Wer prüft?\n",
@@ -34,7 +35,7 @@ def test_sections_say_what_is_asked_for_excluded_and_open_in_twelve_languages(te
     assert [question.lines for question in found.questions] == [(8, 8)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Das Wetter ist schön. Die Liste muss sortiert sein.",

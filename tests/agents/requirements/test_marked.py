@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agents.requirements.extract import extract
+from tests.tables import each_row
 
 FILES = sorted((Path(__file__).parent / "marked").glob("*.txt"))
 SAMPLES = [
@@ -20,7 +21,7 @@ SAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
+@each_row("sample", SAMPLES)
 def test_a_marked_document_is_read_as_its_marks_say(sample: str) -> None:
     lines = sample.split("\n")[1:]
     answer = extract("\n".join(line[2:] for line in lines))

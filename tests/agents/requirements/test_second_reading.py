@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.requirements.extract import extract
 from agents.requirements.pieces import pieces_of
 from agents.requirements.second_reading import DOUBTS, VERDICTS, is_certain, read_again
+from tests.tables import each_row
 
 DOCUMENT = """# Requirements
 
@@ -115,7 +115,7 @@ def test_the_sentences_of_a_list_item_stay_one_requirement():
     assert rows[SUM]["key"] == "R1"
 
 
-@pytest.mark.parametrize("verdict", ["other", "open", "detail", "nonsense", ""])
+@each_row("verdict", ["other", "open", "detail", "nonsense", ""])
 def test_what_the_author_numbered_stays_a_requirement_unless_the_model_reads_it_as_not_wanted(verdict):
     rows, _ = read(**{"FR-7": verdict})
     assert (rows[OPENS]["origin"], rows[OPENS]["kind"]) == ("explicit", "functional")

@@ -9,6 +9,7 @@ import pytest
 from agents.requirements.readers.diagrams import read_diagrams
 from agents.scaffold.components import Architecture, NoArchitecture, package_of, read_architecture
 from agents.scaffold.source import read_source
+from tests.tables import each_row
 
 DIAGRAMS = Path(__file__).with_name("diagrams")
 
@@ -31,7 +32,7 @@ def kind(label: str) -> str:
     return " ".join(filter(None, (found.kind, found.technology)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         (
@@ -84,7 +85,7 @@ def test_each_kind_of_diagram_becomes_components(name: str, expected: dict[str, 
     assert {one.slug: " ".join(filter(None, (one.kind, one.technology))) for one in found} == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("label", "expected"),
     [
         ("Orders API (Express)", "service express"),

@@ -23,6 +23,8 @@ from agents.scaffold.source import DiagramSource
 from agents.scaffold.start import recipe_of
 from sandbox.packages import PackageSupply
 from tests.agents.scaffold.test_components import DIAGRAMS, architecture, drawn
+from tests.sizes import scaled
+from tests.tables import each_row
 
 NAMES = sorted(path.name for path in DIAGRAMS.iterdir())
 
@@ -37,7 +39,7 @@ def findings(files: dict[str, str]) -> list[tuple[str, int, str]]:
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_every_file_passes_the_checks(name: str) -> None:
     found = architecture(name)
     files = files_of(found, "shop", name)
@@ -48,7 +50,7 @@ def test_every_file_passes_the_checks(name: str) -> None:
     assert files == files_of(found, "shop", name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_programs_are_told_the_addresses_of_what_they_need(name: str) -> None:
     found = architecture(name)
     compose = yaml.safe_load(files_of(found, "shop", name)["compose.yaml"])
@@ -108,7 +110,7 @@ def test_what_a_diagram_says_is_a_name_in_files_and_text_in_the_readme(label: st
     assert findings(files) == []
 
 
-@settings(max_examples=25)
+@settings(max_examples=scaled(25, 5))
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=3), st.sampled_from(["", "database", "queue", "person"]))
 def test_whatever_parts_are_called_the_files_parse(labels: list[str], shape: str) -> None:
     parts = [

@@ -14,6 +14,7 @@ from agents.secrets.formats import find_known, formats
 from agents.secrets.redaction import Redactor, Stream, redact, secrets_in
 from tests.agents.gates import samples
 from tests.agents.gates.secret_samples import sample
+from tests.tables import each_row
 
 SECRET = "S3cr3t!pass/wörd+1"
 REDACTOR = Redactor({"DB password": SECRET})
@@ -31,7 +32,7 @@ def shape(value: Any) -> Any:
     return [shape(item) for item in value] if isinstance(value, list) else type(value).__name__
 
 
-@pytest.mark.parametrize("kind", [entry.kind for entry in formats()])
+@each_row("kind", [entry.kind for entry in formats()])
 def test_each_known_kind_is_replaced_by_its_name(kind: str) -> None:
     text = sample(kind)
     ((start, end), *_) = [(start, end) for name, start, end in find_known(text) if name == kind]
@@ -42,7 +43,7 @@ def test_each_known_kind_is_replaced_by_its_name(kind: str) -> None:
     assert done.endswith(" here")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "form",
     [
         SECRET,
@@ -74,7 +75,7 @@ def test_a_private_key_is_replaced_whole() -> None:
     assert redact(f"a\n{key}\nb") == "a\n[redacted:private-key]\nb"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         samples.CLEAN_APP,
@@ -162,7 +163,7 @@ def test_configured_secrets_are_used_by_the_one_choke_point(monkeypatch: pytest.
 TOKEN = sample("github-token")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f'key = "{TOKEN[:9]}" + "{TOKEN[9:20]}" "{TOKEN[20:]}"',

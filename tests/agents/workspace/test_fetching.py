@@ -20,6 +20,7 @@ from agents.workspace.fetching import (
     commit_files,
 )
 from agents.workspace.repository import Repository
+from tests.tables import each_row
 
 
 def git(folder: Path, *argv: str) -> str:
@@ -140,7 +141,7 @@ def test_https_and_ssh_addresses_are_understood(text: str, found: str) -> None:
     assert str(parse_address(text)) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "http://example.org/a",
@@ -172,7 +173,7 @@ def test_other_addresses_are_refused_in_a_sentence_without_their_secret(text: st
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "place",
     ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "::ffff:192.168.0.1", "0.0.0.0", "224.0.0.1"],
 )
@@ -248,7 +249,7 @@ def test_plain_files_become_a_first_commit_byte_for_byte(tmp_path: Path) -> None
     assert held.contents([blobs["kept.log"].hash]) == {blobs["kept.log"].hash: b"one\r\ntwo\n"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "means"),
     [
         ("To ssh://h/r\n ! [rejected] 7a401c93b5 -> run-1 (fetch first)", "nothing is ever forced"),

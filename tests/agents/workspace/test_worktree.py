@@ -14,6 +14,7 @@ from agents.workspace import git as git_module
 from agents.workspace.git import GitError
 from agents.workspace.objects import Remembered, loose_blob
 from agents.workspace.repository import Repository, Worktree
+from tests.sizes import scaled
 
 NAMES = ("a.py", "README.md", "d/b.py", "d/c.pyc", "ü x.txt", ".gitignore", "d/.gitattributes", "run.sh")
 TEXTS = (
@@ -76,7 +77,7 @@ def made_anew(repository: Repository, base: str, files: Mapping[str, str]) -> Wo
 
 
 @pytest.mark.slow
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=scaled(15, 5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CANDIDATES)
 def test_whatever_was_tried_before_a_candidate_is_what_it_would_be_alone(repository, candidates):
     base = repository.head()

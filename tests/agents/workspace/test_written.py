@@ -12,6 +12,7 @@ from agents.workspace.git import CommitSettings, git
 from agents.workspace.repository import Repository
 from agents.workspace.store import Store
 from agents.workspace.written import WrittenLines, written
+from tests.sizes import scaled
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "+++ x", "--- y", "\\ No newline", "@@ -1 +1 @@"]), max_size=8)
 FILES = st.dictionaries(st.sampled_from(["one.py", "a b.txt", 'quo"te.md', "ümlaut.md"]), TEXTS, max_size=3)
@@ -91,7 +92,7 @@ def test_lines_that_a_merge_brought_belong_to_who_wrote_them(tmp_path: Path) -> 
     check(repository, merge, [first, side])
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=scaled(40, 5), derandomize=True)
 @given(versions=st.lists(FILES, min_size=1, max_size=5))
 def test_replay_and_blame_agree(versions: list[dict[str, list[str]]], tmp_path_factory: object) -> None:
     folder: Path = tmp_path_factory.mktemp("history")  # type: ignore[attr-defined]  # pytest's factory

@@ -9,6 +9,7 @@ from agents.languages.base import NoModule
 from agents.languages.python.modules import path_of
 from sandbox.test_report import Covered
 from tests.agents.engine.nodes.support import Bench, code, task
+from tests.tables import each_row
 
 MODULE = (
     "def grade(points):\n    if points < 0:\n        raise ValueError('negative')\n    if points > 89:\n      "
@@ -178,7 +179,7 @@ def test_the_likest_module_is_asked_about_and_a_big_repository_is_not_listed_who
         path_of("shop", ["README.md"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "branches", "target", "met"),
     [
         (81.0, 100.0, 80.0, True),

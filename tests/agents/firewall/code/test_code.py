@@ -1,8 +1,7 @@
 """Code may do ordinary things; reading secrets to send them, or leaving the sandbox, is stopped."""
 
-import pytest
-
 from agents.firewall import inspect
+from tests.tables import each_row
 
 ORDINARY = [
     "import os\nprint(os.environ['HOME'], os.getenv('PORT', '8000'))",
@@ -140,17 +139,17 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("code", ORDINARY)
+@each_row("code", ORDINARY)
 def test_ordinary_code_is_allowed(code: str) -> None:
     assert inspect("code", code).decision == "allow"
 
 
-@pytest.mark.parametrize("code", ASKS)
+@each_row("code", ASKS)
 def test_code_that_reaches_out_asks(code: str) -> None:
     assert inspect("code", code).decision == "approve"
 
 
-@pytest.mark.parametrize("code", REFUSED)
+@each_row("code", REFUSED)
 def test_exfiltration_escape_and_broken_code_are_refused(code: str) -> None:
     verdict = inspect("code", code)
     assert verdict.decision == "deny"

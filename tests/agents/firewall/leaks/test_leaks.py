@@ -2,13 +2,14 @@
 
 import base64
 import random
+from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.firewall import FirewallContext, inspect
 from tests.agents.firewall.leaks.disguises import disguises
+from tests.tables import each_row
 
 CANARY = "zebra7Kq2mWx9RtLp4vB"
 CONTEXT = FirewallContext(
@@ -20,8 +21,7 @@ CONTEXT = FirewallContext(
 ENCODINGS = disguises(CANARY)
 
 
-@pytest.mark.parametrize("kind", ["output", "code", "command", "path"])
-@pytest.mark.parametrize("name", ENCODINGS)
+@each_row(("kind", "name"), product(["output", "code", "command", "path"], ENCODINGS))
 def test_a_canary_leaves_in_no_encoding(name: str, kind: str) -> None:
     verdict = inspect(kind, ENCODINGS[name], context=CONTEXT)  # type: ignore[arg-type]
     assert verdict.decision == "deny"

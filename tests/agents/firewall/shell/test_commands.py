@@ -1,12 +1,12 @@
 """Commands are judged by what they reach: harmless work passes, reaching out asks or is refused."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.firewall import FirewallContext, inspect
 from agents.firewall.shell.reader import parse
 from agents.firewall.shell.script import Unparsable
+from tests.tables import each_row
 
 CONTEXT = FirewallContext(workspace="/workspace", allowed_packages=frozenset({"fastapi", "argon2-cffi"}))
 
@@ -155,12 +155,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("command", HARMLESS)
+@each_row("command", HARMLESS)
 def test_harmless_work_inside_the_workspace_is_allowed(command: str) -> None:
     assert inspect("command", command, context=CONTEXT).decision == "allow"
 
 
-@pytest.mark.parametrize("command", ASKS)
+@each_row("command", ASKS)
 def test_reaching_out_of_the_task_asks_a_person(command: str) -> None:
     verdict = inspect("command", command, context=CONTEXT)
     assert verdict.decision == "approve"
@@ -168,7 +168,7 @@ def test_reaching_out_of_the_task_asks_a_person(command: str) -> None:
     assert verdict.rule
 
 
-@pytest.mark.parametrize("command", REFUSED)
+@each_row("command", REFUSED)
 def test_harm_is_refused_however_it_is_spelt(command: str) -> None:
     verdict = inspect("command", command, context=CONTEXT)
     assert verdict.decision == "deny"

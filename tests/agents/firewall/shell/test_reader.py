@@ -7,6 +7,7 @@ import pytest
 
 from agents.firewall.shell.reader import parse
 from agents.firewall.shell.script import Script, Unparsable
+from tests.tables import each_row
 
 # Line → programs; recorded with another shell parser, so that no command is lost when the reader changes.
 RECORDED: dict[str, list[str]] = json.loads((Path(__file__).parent / "data" / "read_commands.json").read_text("utf-8"))
@@ -61,7 +62,7 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("text", READ)
+@each_row("text", READ)
 def test_every_command_of_a_text_is_found(text: str) -> None:
     script = parse(text)
     assert sorted(lines(script)) == sorted(READ[text])
@@ -77,7 +78,7 @@ def test_a_pipe_is_followed_through_redirections() -> None:
     assert last.piped_from.piped_from.name == "a"
 
 
-@pytest.mark.parametrize("text", ["echo 'unbalanced", "ls )", "if a; then b", "cat <<EOF", "{a,b} && c"])
+@each_row("text", ["echo 'unbalanced", "ls )", "if a; then b", "cat <<EOF", "{a,b} && c"])
 def test_what_the_grammar_cannot_place_makes_a_text_opaque(text: str) -> None:
     assert parse(text).opaque
 

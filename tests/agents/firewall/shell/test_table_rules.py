@@ -8,6 +8,7 @@ from agents.firewall import inspect
 from agents.firewall.base import table
 from agents.firewall.shell.script import SimpleCommand, Word
 from agents.firewall.shell.table_rules import line_of, table_verdicts
+from tests.tables import each_row
 
 RULES = table("shell/command_rules.toml")["rules"]
 
@@ -31,7 +32,7 @@ def test_an_unknown_program_is_allowed_inside_the_workspace(command: str) -> Non
     assert inspect("command", command).decision == "allow"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "unheard-of https://203.0.113.9/x",

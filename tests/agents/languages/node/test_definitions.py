@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agents.languages.definitions import dropped
 from agents.languages.node.definitions import borrows, definitions_of, exported_names, imported_names
+from tests.tables import each_row
 
 COMMON = """#!/usr/bin/env node
 "use strict";
@@ -131,7 +130,7 @@ def test_what_is_exported_and_imported_in_each_way() -> None:
     assert imported_names(TYPED) == {"Row", "fs", "Stats", "load", "helped"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "borrowed"),
     [
         ("function taxed(items) { return total(items) * RATE; }\n", True),

@@ -11,6 +11,7 @@ import pytest
 from agents.languages.layouts import RepositoryLayout
 from agents.languages.node.layout import layout_of
 from agents.languages.node.serving import serve_command, start_commands
+from tests.tables import each_row
 
 
 def laid_out(manifest: Mapping[str, Any], *paths: str, **texts: str) -> RepositoryLayout:
@@ -26,7 +27,7 @@ def test_where_no_package_is_nothing_is_told() -> None:
     assert layout_of(["package.json", "app.py"], lambda _: "{}") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("script", "runner", "arguments"),
     [
         ("node --test", "node", ()),

@@ -11,6 +11,7 @@ from agents.languages.node.uses import names_used
 from sandbox.base import ExecResult, PackageSet
 from sandbox.registry import open_backend
 from tests.sandbox.fake_backend import FakeSandbox
+from tests.tables import each_row
 
 PACKAGES = {
     "plain/package.json": '{"name": "plain", "main": "index.js"}',
@@ -155,7 +156,7 @@ def test_the_same_question_is_asked_once():
     assert calls == [[["node:fs", True, []]], [["node:os", True, []]]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer",
     [
         "no json",

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from agents.languages.definitions import CannotMerge
 from agents.languages.node.definitions import definitions_of
 from agents.languages.node.merging import merged
+from tests.sizes import scaled
+from tests.tables import each_row
 
 CART = """// Carts.
 import fs from "node:fs";
@@ -131,7 +133,7 @@ def test_a_route_replaces_the_one_of_its_path() -> None:
     assert out.index('"/a"') < out.index('"/c"') < out.index("app.listen")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "why"),
     [
         ("function total(", "does not parse"),
@@ -150,7 +152,7 @@ def test_what_is_unclear_is_refused(part: str, why: str) -> None:
         merged("cart.js", CART, part)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "part", "why"),
     [
         ("if (x) {\n  function f() {}\n}\n", "function f() {}\n", "under a condition"),
@@ -177,7 +179,7 @@ _KIND = st.sampled_from(
 _BETWEEN = st.sampled_from(["\n", "\n\n", "\n\n// about it\n", "\n/* a\n   b */\n\n", "\n\nstart();\n\n"])
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=scaled(60, 5))
 @given(st.lists(st.tuples(_KIND, _BODY, _BETWEEN), min_size=1, max_size=5), st.data())
 def test_the_rest_of_a_file_stays_byte_for_byte(parts: list[tuple[str, str, str]], data: st.DataObject) -> None:
     names = [f"n{number}" for number in range(len(parts))]

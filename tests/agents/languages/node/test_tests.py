@@ -13,6 +13,7 @@ from agents.languages.node.test_config import steers_tests
 from agents.languages.node.test_files import is_test
 from agents.languages.node.test_parts import ids_of_tests, new_part, without
 from agents.languages.node.words import words_for
+from tests.tables import each_row
 
 PATH = "tests/cart.test.js"
 TESTS = """import { test, describe } from "node:test";
@@ -73,7 +74,7 @@ def test_only_what_is_new_of_an_answer_is_taken() -> None:
     assert "return 1" in new_part(TESTS, more, helpers=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "told", "answer"),
     [
         ("tests/help.js", (), True),
@@ -100,7 +101,7 @@ def manifest(**parts: object) -> str:
 OLD = manifest(scripts={"test": "node --test --test-name-pattern x"}, jest={"bail": 1})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "old", "why"),
     [
         ("package.json", manifest(scripts={"test": "true"}), "", "script 'test'"),
@@ -126,7 +127,7 @@ def test_what_decides_about_tests_is_not_the_coders_to_write(path: str, text: st
     assert why in steers_tests(path, text, old)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "old"),
     [
         ("package.json", OLD.replace("shop", "other").replace("}}", '}, "dependencies": {"zod": "^4"}}'), OLD),
@@ -143,7 +144,7 @@ def test_the_rest_of_a_manifest_stays_open(path: str, text: str, old: str) -> No
     assert steers_tests(path, text, old) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "source", "why"),
     [
         ("src/a.js", 'import { test } from "node:test";', "imports node:test"),
@@ -167,7 +168,7 @@ def test_what_steers_the_result_is_named(path: str, source: str, why: str) -> No
     assert any(why in found for found in forgeries(path, source))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "source"),
     [
         ("src/cli.js", "function main() { if (bad) process.exit(1); process.exitCode = 2; }\nmain();"),

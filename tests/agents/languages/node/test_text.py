@@ -9,6 +9,7 @@ from agents.languages.node.grammars import JAVASCRIPT
 from agents.languages.node.mutants import mutants_of
 from agents.languages.node.tree import read_any
 from agents.languages.symbols import parsed_within
+from tests.tables import each_row
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_a_file_that_does_not_parse_is_told_with_its_line(path: str, source: str
     assert text.compiles(source) is False or path.endswith(".jsx")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "source"),
     [
         ("a.js", "export default async () => { for await (const x of y) z?.a ??= 1n; }\n"),

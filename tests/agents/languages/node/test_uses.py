@@ -1,11 +1,11 @@
 """What scripts take from modules."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.languages.node.grammars import JAVASCRIPT, TSX, grammar_of_script
 from agents.languages.node.uses import js_uses_of
+from tests.tables import each_row
 
 
 def names(text, path="a.js"):
@@ -17,7 +17,7 @@ def names(text, path="a.js"):
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("const fs = require('fs');\nfs.readFil('a');", ["fs:readFil"]),
@@ -41,7 +41,7 @@ def test_what_is_called_or_must_be_there_is_found(text, found):
     assert names(text) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "const fs = require('fs');\nif (fs.cp) fs.cp('a', 'b');",

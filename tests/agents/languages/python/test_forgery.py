@@ -1,14 +1,13 @@
 """Code that decides how its own tests run or compare."""
 
-import pytest
-
 from agents.languages.python.forgery import forgeries
 from agents.languages.python.pruning import ids_of_tests
+from tests.tables import each_row
 
 MANAGED = "@contextlib.contextmanager\ndef session():\n    try:\n        yield 1\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "source", "why"),
     [
         ("tests/conftest.py", "def pytest_runtest_makereport(item, call): ...", "defines the hook"),
@@ -32,7 +31,7 @@ def test_what_steers_the_result_is_named(path, source, why):
     assert any(why in found for found in forgeries(path, source))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "source"),
     [
         ("tests/conftest.py", "import pytest\n@pytest.fixture(autouse=True)\ndef shop():\n    return 1"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agents.languages.python.packages import imported_modules, local_modules, needs_of, requirement, unknown_modules
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "name"),
     [
         ("shop/cart.py", "shop"),
@@ -94,7 +95,7 @@ def test_modules_that_nothing_brings_are_named():
     assert unknown_modules(files, ["cart.py", *files], ["click>=8"]) == ["shop"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("named", "line"),
     [
         ("rest_framework", "djangorestframework"),

@@ -1,8 +1,7 @@
 """The tests that import what changed."""
 
-import pytest
-
 from agents.languages.python.related import related_tests
+from tests.tables import each_row
 
 FILES = {
     "src/shop/__init__.py": "from shop.cart import Cart\n",
@@ -19,7 +18,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "tests"),
     [
         (["src/shop/price.py"], ["tests/test_cart.py", "tests/test_mail.py"]),  # by way of the package's __init__

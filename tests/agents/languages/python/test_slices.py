@@ -4,6 +4,7 @@ import pytest
 
 from agents.languages.python import syntax
 from agents.languages.python.slices import MOST_STATEMENTS, Slices
+from tests.tables import each_row
 
 PROGRAM = '''\
 import os
@@ -50,7 +51,7 @@ def behind(program: str) -> str:
     return Slices(syntax.parse(program)).text(line)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ('command = ["tool"]', 'command = ["other"]'),
@@ -74,7 +75,7 @@ def test_it_changes_with_what_flows_into_the_line(old: str, new: str) -> None:
     assert behind(PROGRAM.replace(old, new)) != behind(PROGRAM)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("LIMIT = 10", "LIMIT = 11\n# a remark\nOTHER = 1"),
@@ -125,7 +126,7 @@ def test_any_line_has_a_text(program: str) -> None:
     assert isinstance(behind(program), str)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("program", "old", "new"),
     [
         (

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agents.languages.python.test_config import is_test, steers_tests
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         "conftest.py",
@@ -27,7 +28,7 @@ def test_a_file_that_steers_the_tests_is_refused(path):
     assert "how the tests run" in steers_tests(path, "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '[tool.pytest.ini_options]\naddopts = "--deselect tests/test_a.py::test_hard"',
@@ -51,14 +52,12 @@ def test_an_ordinary_pyproject_is_the_coders_to_write(text):
     assert steers_tests("pyproject.toml", text) == ""
 
 
-@pytest.mark.parametrize(
-    "path", ["app/main.py", "app/coverage.py.txt", "my_conftest.py", "data/pytest.json", "requirements.txt"]
-)
+@each_row("path", ["app/main.py", "app/coverage.py.txt", "my_conftest.py", "data/pytest.json", "requirements.txt"])
 def test_ordinary_files_are_the_coders_to_write(path):
     assert steers_tests(path, "anything") == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "told"),
     [
         ("tests/helpers.py", ()),

@@ -1,10 +1,10 @@
 """What code takes from libraries."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.languages.python.uses import uses_of
+from tests.tables import each_row
 
 
 def names(text, local=()):
@@ -32,7 +32,7 @@ def test_modules_of_the_repository_are_no_libraries():
     assert names("from . import cart\ncart.add()\n") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "import json\njson = object()\njson.nothing()\n",

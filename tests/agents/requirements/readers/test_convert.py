@@ -16,6 +16,7 @@ from sandbox.registry import open_backend
 from tests.agents.requirements.readers.files import bomb, docx, lines, p, pdf
 from tests.needs import bubblewrap_problem, missing
 from tests.sandbox.fake_backend import FakeBackend, FakeSandbox
+from tests.tables import each_row
 
 Read = Callable[[bytes, str], Document]
 
@@ -199,9 +200,7 @@ def test_without_a_sandbox_only_texts_are_read() -> None:
         assert "aiswe doctor" in refused.value.hint
 
 
-@pytest.mark.parametrize(
-    "written", [b"", b"[", b"[]", b"[" * 100_000, b'{"markdown": "a\\u0000b"}', b'{"markdown": ""}']
-)
+@each_row("written", [b"", b"[", b"[]", b"[" * 100_000, b'{"markdown": "a\\u0000b"}', b'{"markdown": ""}'])
 def test_an_answer_that_makes_no_sense_is_refused(written: bytes) -> None:
     """A file that takes over its reader decides what the reader answers, and nothing else."""
 

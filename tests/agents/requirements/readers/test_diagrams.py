@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.requirements.readers.diagrams import image_note, in_words, read_diagrams
+from tests.tables import each_row
 
 FLOW = """flowchart LR
   %% what talks to what
@@ -102,7 +103,7 @@ def test_what_a_part_is_drawn_as_is_kept() -> None:
     assert [part["shape"] for part in read(C4)["parts"]] == ["person", "group", ""]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "kind", "parts", "expected"),
     [
         (

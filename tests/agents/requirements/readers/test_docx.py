@@ -11,6 +11,7 @@ from agents.requirements.extract import extract
 from agents.requirements.readers.inside.docx import read
 from agents.requirements.readers.inside.markdown import Unreadable
 from tests.agents.requirements.readers.files import W, docx, p
+from tests.tables import each_row
 
 STYLES = f"""<w:styles {W}>
 <w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>
@@ -138,7 +139,7 @@ LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><w:styles>&b;</w:st
 OUTSIDE = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><w:styles>&a;</w:styles>'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "words"),
     [
         (docx(p("x"), styles=LAUGHS), "XML entities"),

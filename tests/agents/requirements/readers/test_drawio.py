@@ -10,6 +10,7 @@ import pytest
 
 from agents.requirements.readers.diagrams import read_diagrams
 from agents.requirements.readers.drawio import MOST_BYTES, DrawioRefused, read_drawio
+from tests.tables import each_row
 
 MODEL = """<mxGraphModel dx="1"><root>
 <mxCell id="0"/><mxCell id="1" parent="0"/>
@@ -58,7 +59,7 @@ def test_a_fence_of_a_document_may_hold_one() -> None:
     assert (found["kind"], found["line"], len(found["parts"])) == ("draw.io", 2, 4)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ('<!DOCTYPE a [<!ENTITY b "x">]>' + MODEL, "document type"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agents.requirements.readers.diagrams import read_diagrams
+from tests.tables import each_row
 
 SHOP = """@startuml
 !include <tupadr3/common>
@@ -95,7 +96,7 @@ def test_calls_of_the_c4_library_are_read_as_c4() -> None:
     assert links(found) == [("u", "api", "buys"), ("api", "db", "writes")]
 
 
-@pytest.mark.parametrize("line", ["A" + "-" * 1_900, "[" * 1_900, '"' * 1_900, "a-" * 900, "<<" * 900, "a.b" * 600])
+@each_row("line", ["A" + "-" * 1_900, "[" * 1_900, '"' * 1_900, "a-" * 900, "<<" * 900, "a.b" * 600])
 def test_long_lines_cost_little(line: str) -> None:
     """Each would take hours if an expression tried every way to match it."""
     read_diagrams(["@startuml", *[line, f"component {line}", f"Rel({line}"] * 20, "@enduml"])

@@ -2,11 +2,10 @@
 
 import time
 
-import pytest
-
 from agents.languages.python import syntax
 from agents.languages.python.flow.calls import NameFlow
 from agents.languages.python.flow.values import Ref
+from tests.tables import each_row
 
 
 def called(text: str, **others: str) -> set[str]:
@@ -46,7 +45,7 @@ REACHED = {
 }
 
 
-@pytest.mark.parametrize("why", REACHED)
+@each_row("why", REACHED)
 def test_a_callable_is_followed_through(why: str) -> None:
     assert "os.system" in called(REACHED[why])
 
@@ -72,7 +71,7 @@ def test_a_hundred_harmless_functions_hide_none() -> None:
     assert "os.system" in called(f"import lib, os\nt = {{{members}, 'x': os.system}}\nt[x](x)")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "x = " + "+".join(["'a'"] * 900) + "\nf(x)",

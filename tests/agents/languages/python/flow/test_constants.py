@@ -2,10 +2,9 @@
 
 import ast
 
-import pytest
-
 from agents.languages.python import syntax
 from agents.languages.python.flow.constants import Folder, number_of, text_of
+from tests.tables import each_row
 
 SAME = {
     "a sum": "'sys' + 'tem'",
@@ -35,14 +34,12 @@ def expression(text: str) -> ast.expr:
     return statement.value
 
 
-@pytest.mark.parametrize("how", SAME)
+@each_row("how", SAME)
 def test_a_text_is_worked_out_from(how: str) -> None:
     assert text_of(expression(SAME[how])) == "system"
 
 
-@pytest.mark.parametrize(
-    "text", ["name", "'a' + name", "f'{x}'", "f'{1.5:>10}'", "'a'[9]", "''[::0]", "chr(-1)", "-'a'"]
-)
+@each_row("text", ["name", "'a' + name", "f'{x}'", "f'{1.5:>10}'", "'a'[9]", "''[::0]", "chr(-1)", "-'a'"])
 def test_what_needs_running_is_not_told(text: str) -> None:
     assert text_of(expression(text)) is None
 
