@@ -167,7 +167,7 @@ def _sections(path: str, command: click.Command) -> Iterator[str]:
     usage = " ".join((path, *(_usage(each, context) for each in command.params)))
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in EXPLAINED_ONCE]
     described = "".join(f"{_described(each, context)}\n" for each in options)
-    yield f"### {path}\n`{usage}`\\\n{inspect.cleandoc(command.help or '')}\n{described}"
+    yield f"### {path}\n`{usage}`\\\n{' '.join((command.help or '').split())}\n{described}"
 
 
 def _usage(each: click.Parameter, context: click.Context) -> str:
