@@ -1,4 +1,4 @@
-"""The Django settings. What an installation can choose is in `aiswe_site.configuration`."""
+"""The Django settings. What an installation can choose is in `aiswe_site.startup.configuration`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from csp.constants import NONCE, NONE, SELF
 
 from agents.llm.registry import model_servers
 from aiswe_site import VERSION as VERSION
-from aiswe_site.configuration import WrongSetting, load
-from aiswe_site.database import SQLITE, database
-from aiswe_site.running.home import keep_database_private, keep_private
+from aiswe_site.startup.configuration import WrongSetting, load
+from aiswe_site.startup.database import SQLITE, database
+from aiswe_site.startup.home import keep_database_private, keep_private
 from projects.services.insight.prices import parse_model_prices
 from projects.storage.key_files import kept_key
 
@@ -105,7 +105,7 @@ if REDIS_URL:
     }
 else:
     CHANNEL_LAYERS = {
-        "default": {"BACKEND": "aiswe_site.channel_layer.ThreadBridgeLayer", "CONFIG": {"capacity": 10_000}}
+        "default": {"BACKEND": "aiswe_site.startup.channel_layer.ThreadBridgeLayer", "CONFIG": {"capacity": 10_000}}
     }
 
 JOB_QUEUE = "aiswe_site.celery.app"  # imported by the first job that is sent: Celery is slow to import

@@ -24,7 +24,7 @@ def main() -> int:
     builds.set_up()
     from agents.llm.registry import make_provider
     from aiswe_site.celery import app
-    from aiswe_site.running.embedded import EmbeddedWorker
+    from aiswe_site.startup.embedded import EmbeddedWorker
     from projects.engine import building
 
     provider = make_provider("scripted", server=options["server"], model="bench")

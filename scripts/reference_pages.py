@@ -23,7 +23,7 @@ from agents.gates.base import Severity
 from agents.gates.run import DEFAULT_POLICY, REPORTED_ONLY, SCANNERS
 from agents.llm.registry import model_servers
 from aiswe_site.cli.app import cli
-from aiswe_site.configuration import rows
+from aiswe_site.startup.configuration import rows
 
 EXPLAINED_ONCE = ("as_json", "user")  # --json and --as: the page explains them once, above the commands
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agents.gates.rule_set import rules_json
 from aiswe_site import VERSION
-from aiswe_site.configuration import rows
+from aiswe_site.startup.configuration import rows
 from tests.test_wordings import retired_in
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,7 +10,7 @@ import click
 
 from aiswe_site.cli import output
 from aiswe_site.cli.problems import WrongUse
-from aiswe_site.running.home import Home, wake_worker
+from aiswe_site.startup.home import Home, wake_worker
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -33,7 +33,7 @@ def start(*, migrate: bool = True) -> None:
 
     django.setup()
     if migrate:
-        from aiswe_site.migrating import migrate_in_turn
+        from aiswe_site.startup.migrating import migrate_in_turn
 
         migrate_in_turn()
 

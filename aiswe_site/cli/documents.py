@@ -39,7 +39,7 @@ def recipe(text: str) -> Recipe | None:
 
 
 def _sandbox() -> Backend:
-    from aiswe_site.configuration import load
+    from aiswe_site.startup.configuration import load
     from sandbox.registry import open_backend
 
     return open_backend(load().SANDBOX)

@@ -51,7 +51,7 @@ def problem_from(error: BaseException) -> CliError:
         return CliError(message, "" if hint and hint in message else hint, code)
     if "DatabaseError" in names and kind.__module__.startswith("django.db"):
         return CliError(f"The database is not usable: {first_line(error)}.", "`aiswe doctor` looks closer.", MISSING)
-    from aiswe_site.running.home import note
+    from aiswe_site.startup.home import note
 
     try:
         kept = f"Details are in {note(error)}; please report them."

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from aiswe_site.cli import output
-from aiswe_site.running.home import Home, home_lock, wake_worker
-from aiswe_site.running.supervisor import StartFailed, Supervisor, address_of, listen
+from aiswe_site.startup.home import Home, home_lock, wake_worker
+from aiswe_site.startup.supervisor import StartFailed, Supervisor, address_of, listen
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from django.db import DatabaseError
 from django.db.models import Count
 
 from agents.secrets.redaction import redact
-from aiswe_site import VERSION, configuration
+from aiswe_site import VERSION
 from aiswe_site.doctor.result import CheckResult
-from aiswe_site.running.home import Home
+from aiswe_site.startup import configuration
+from aiswe_site.startup.home import Home
 
 MOST_LOG = 400_000  # bytes of each file, from its end
 MOST_LOGS = 10

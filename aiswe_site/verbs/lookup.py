@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Model, QuerySet
 from pydantic import Field
 
-from aiswe_site.running.home import Home, wake_worker
+from aiswe_site.startup.home import Home, wake_worker
 from aiswe_site.verbs.callers import APPROVE, Caller
 from dashboard import access
 from projects.errors import NotFound

@@ -12,7 +12,7 @@ import pytest
 
 from aiswe_site import doctor
 from aiswe_site.cli.app import run
-from aiswe_site.running.home import Home
+from aiswe_site.startup.home import Home
 from tests.aiswe_site.answers import said
 from tests.factories import make_project
 

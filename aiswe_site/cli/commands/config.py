@@ -22,7 +22,7 @@ def command() -> None:
 @output.json_option
 def show() -> None:
     """Every setting with its value and source. Secrets are not shown."""
-    from aiswe_site import configuration
+    from aiswe_site.startup import configuration
 
     values = configuration.load()
     document = [

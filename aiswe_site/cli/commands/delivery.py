@@ -74,7 +74,7 @@ def state(project: Project) -> int:
 
     Those of earlier documents are listed too, as far as they were planned.
     """
-    from aiswe_site.running.home import Home, read_text
+    from aiswe_site.startup.home import Home, read_text
     from projects.services.delivery.state import LEFT_OUT, project_state
 
     address = read_text(Home.from_environment().address_file)

@@ -13,8 +13,8 @@ import click
 
 from aiswe_site.cli import django, output
 from aiswe_site.cli.serving import served
-from aiswe_site.running.home import Home, home_lock
-from aiswe_site.running.supervisor import Supervisor, address_of, listen
+from aiswe_site.startup.home import Home, home_lock
+from aiswe_site.startup.supervisor import Supervisor, address_of, listen
 
 if TYPE_CHECKING:
     from projects.models import Run

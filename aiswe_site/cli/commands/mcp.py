@@ -58,7 +58,7 @@ def _serve_http(port: int) -> None:
     import uvicorn
 
     from aiswe_site.mcp.http import PATH, make_app
-    from aiswe_site.running.supervisor import address_of, listen
+    from aiswe_site.startup.supervisor import address_of, listen
 
     with listen(HOST, port) as listener:
         output.note(f"MCP is served at {address_of(listener).rstrip('/')}{PATH}. Ctrl-C stops it.")

@@ -9,7 +9,7 @@ import click
 
 from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import WrongUse
-from aiswe_site.running.home import REPOSITORY
+from aiswe_site.startup.home import REPOSITORY
 
 
 @click.command()

@@ -7,8 +7,8 @@ import os
 import click
 
 from aiswe_site.cli import output
-from aiswe_site.running.home import Home, home_lock
-from aiswe_site.running.supervisor import Supervisor, address_of, listen
+from aiswe_site.startup.home import Home, home_lock
+from aiswe_site.startup.supervisor import Supervisor, address_of, listen
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agents.conversation.web_search import GoogleSearch, NoSearch
-from aiswe_site.configuration import WrongSetting, load
 from aiswe_site.doctor import tools
+from aiswe_site.startup.configuration import WrongSetting, load
 from projects.engine.web_search import web_search
 from tests.aiswe_site.running import environment
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO
 
-from aiswe_site.running.home import REPOSITORY, Home
+from aiswe_site.startup.home import REPOSITORY, Home
 
 CANNOT_START = 78  # the child's exit code for "starting again would not help" (EX_CONFIG)
 STOP_GRACE_S = 20.0  # a step in flight may end within this; what does not is taken up again at the next start
@@ -145,7 +145,7 @@ class Supervisor:
         ready_read, ready_write = os.pipe()
         os.set_inheritable(self.listener.fileno(), True)
         ends = {"--listen-fd": self.listener.fileno(), "--life-fd": life_read, "--ready-fd": ready_write}
-        argv = [sys.executable, "-m", "aiswe_site.running.child", *(f"{name}={fd}" for name, fd in ends.items())]
+        argv = [sys.executable, "-m", "aiswe_site.startup.child", *(f"{name}={fd}" for name, fd in ends.items())]
         path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
         self._child = subprocess.Popen(
             argv,

@@ -10,10 +10,10 @@ import pytest
 from agents.engine.limits import LIMITS
 from agents.languages.python import syntax
 from agents.llm.registry import model_servers
-from aiswe_site.configuration import WrongSetting, load, rows
-from aiswe_site.database import database
+from aiswe_site.startup.configuration import WrongSetting, load, rows
+from aiswe_site.startup.database import database
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ROOMS = ("agents", "aiswe_site", "dashboard", "projects", "sandbox", "trials")
 # Planted by the sandbox's self-test, and said to test runners inside of a sandbox.
 NOT_SETTINGS = {"AISWE_SELFTEST_SECRET", "AISWE_ESBUILD", "AISWE_FIRST", "AISWE_TESTS_INSIDE"}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from aiswe_site.running import home as home_module
-from aiswe_site.running.home import Home, NotOurs, keep_database_private, keep_private
+from aiswe_site.startup import home as home_module
+from aiswe_site.startup.home import Home, NotOurs, keep_database_private, keep_private
 from projects.errors import UnusableKey
 from projects.storage import key_files
 from projects.storage.key_files import kept_key, make_once, replace_file

@@ -17,9 +17,9 @@ import sys
 import threading
 from typing import Any
 
-from aiswe_site.running.embedded import EmbeddedWorker
-from aiswe_site.running.home import note
-from aiswe_site.running.supervisor import CANNOT_START
+from aiswe_site.startup.embedded import EmbeddedWorker
+from aiswe_site.startup.home import note
+from aiswe_site.startup.supervisor import CANNOT_START
 
 log = logging.getLogger("aiswe.child")
 STOP_GRACE_S = 10.0
@@ -64,7 +64,7 @@ def prepare() -> None:
 
     django.setup()
 
-    from aiswe_site.migrating import migrate_in_turn
+    from aiswe_site.startup.migrating import migrate_in_turn
 
     migrate_in_turn()
 
@@ -144,7 +144,7 @@ def serve(server_module: Any, listen_fd: int, ready_fd: int) -> None:
     from twisted.internet import reactor
 
     from aiswe_site.asgi import application
-    from aiswe_site.channel_layer import ThreadBridgeLayer
+    from aiswe_site.startup.channel_layer import ThreadBridgeLayer
 
     def ready() -> None:
         os.write(ready_fd, b"r")

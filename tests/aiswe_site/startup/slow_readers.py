@@ -1,4 +1,4 @@
-"""Daphne with a large answer, in a process of its own: `python -m tests.aiswe_site.slow_readers PATIENCE`.
+"""Daphne with a large answer, in a process of its own: `python -m tests.aiswe_site.startup.slow_readers PATIENCE`.
 
 `/large` sends PIECES pieces; any other address says how many were sent. The port is printed first.
 """
@@ -30,7 +30,7 @@ def main() -> None:
     import daphne.http_protocol
     import daphne.server
 
-    from aiswe_site.running import bounded
+    from aiswe_site.startup import bounded
 
     bounded.PATIENCE = float(sys.argv[1])
     bounded.bound_bodies(daphne.http_protocol, 1_000_000)

@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.aiswe_site.slow_readers import PIECE, PIECES
+from tests.aiswe_site.startup.slow_readers import PIECE, PIECES
 from tests.waiting import eventually
 
 ALL = len(PIECE) * PIECES
@@ -19,7 +19,7 @@ ALL = len(PIECE) * PIECES
 @contextmanager
 def served(patience: float) -> Iterator[int]:
     """A server that waits so many seconds for a client that does not read; gives its port."""
-    command = [sys.executable, "-m", "tests.aiswe_site.slow_readers", str(patience)]
+    command = [sys.executable, "-m", "tests.aiswe_site.startup.slow_readers", str(patience)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
