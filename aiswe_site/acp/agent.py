@@ -215,12 +215,13 @@ class ChatAgent:
         """Django, the database and who acts; done once, by whoever comes first."""
         with self._loading:
             if self._by is None:
-                from aiswe_site.cli import django
+                from aiswe_site.startup import django
+                from aiswe_site.terminal.operator import acting_user
 
                 django.start()
                 from aiswe_site.acp import turns  # noqa: F401  the engine too, while nobody waits for it
 
-                self._by = django.acting_user(self._user)
+                self._by = acting_user(self._user)
 
     def _start(self, work: Callable[[], Any]) -> None:
         """Do it in a thread that nobody waits for."""
@@ -264,7 +265,7 @@ def _refused(words: str) -> RequestError:
 
 
 def _as_answer(error: Exception) -> RequestError:
-    from aiswe_site.cli.problems import problem_from
+    from aiswe_site.terminal.problems import problem_from
 
     if isinstance(error, RequestError):
         return error

@@ -21,7 +21,7 @@ from aiswe_site.acp.prompting import read_prompt
 from aiswe_site.acp.sessions import EditorSession, StoppableBackend
 from aiswe_site.acp.shapes import COMMANDS
 from aiswe_site.acp.surface import EditorSurface
-from aiswe_site.cli.problems import problem_from
+from aiswe_site.terminal.problems import problem_from
 from projects.engine.chat import OpenChat, open_chat
 from projects.engine.chat_merge import check
 

@@ -14,7 +14,7 @@ from agents.engine.contracts import OverBudget, Stopped
 from agents.llm.base import LLMError
 from aiswe_site.chat.exchange_log import append
 from aiswe_site.chat.terminal import Terminal
-from aiswe_site.cli.problems import problem_from
+from aiswe_site.terminal.problems import problem_from
 from projects.engine.chat import OpenChat
 
 ENDS_TURN = (LLMError, OverBudget, Stopped, TurnTooLong)

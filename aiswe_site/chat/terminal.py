@@ -17,7 +17,7 @@ from agents.conversation.planning import step_lines
 from agents.conversation.state import ChatPlan, Command, FileChange, ToolResult
 from agents.conversation.text import choice
 from aiswe_site.chat.words import ReplyWriter
-from aiswe_site.cli.output import clean
+from aiswe_site.terminal.output import clean
 
 DIFF_LINES = 60
 READ_LINES = 6

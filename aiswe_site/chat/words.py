@@ -11,7 +11,7 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from agents.conversation.commands import read_commands
-from aiswe_site.cli.output import clean
+from aiswe_site.terminal.output import clean
 
 EVERY_S = 0.12  # between two pictures
 TAIL_LINES = 8

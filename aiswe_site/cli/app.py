@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from aiswe_site import VERSION
-from aiswe_site.cli import output
 from aiswe_site.cli.overview import ABOUT, COMMANDS, columns, overview
-from aiswe_site.cli.problems import WRONG_USE, WrongUse, problem_from
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WRONG_USE, WrongUse, problem_from
 
 
 class LazyGroup(click.Group):

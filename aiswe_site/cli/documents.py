@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WrongUse
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import Missing, WrongUse
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
     from agents.llm.base import Provider

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -118,7 +120,7 @@ def watch(run: Run, after: int, wanted: EventFilter, by: str, *, asks: bool) -> 
 def _question(run: Run, put_off: set[int], by: str) -> Approval | None:
     from projects.services.decisions import approvals
 
-    waiting = approvals.pending_for(django.acting_user(by)).filter(run=run)
+    waiting = approvals.pending_for(acting_user(by)).filter(run=run)
     return waiting.exclude(pk__in=put_off).order_by("requested_at").first()
 
 
@@ -135,9 +137,9 @@ def _answer(approval: Approval, by: str) -> bool:
         return False
     reason = click.prompt("Why", default="", show_default=False) if word == "n" else ""
     try:
-        approvals.decide(approval, by=django.acting_user(by), yes=word == "y", reason=reason)
+        approvals.decide(approval, by=acting_user(by), yes=word == "y", reason=reason)
     except ProjectsError as refusal:
         output.complain(str(refusal))
         return False
-    django.tell_worker()
+    arguments.tell_worker()
     return True

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
-from aiswe_site.cli.output import fields
 from aiswe_site.verbs import facts, lookup, planning, working
 from aiswe_site.verbs.callers import Caller
+from aiswe_site.verbs.fields import fields
 from projects.errors import BadInput
 from projects.models import Run
 from projects.services.delivery import state

@@ -17,6 +17,7 @@ import sys
 import threading
 from typing import Any
 
+from aiswe_site.startup import django
 from aiswe_site.startup.embedded import EmbeddedWorker
 from aiswe_site.startup.home import note
 from aiswe_site.startup.supervisor import CANNOT_START
@@ -35,7 +36,7 @@ def main() -> int:
     try:
         # Daphne's module installs the asyncio reactor; it must come before anything else that knows Twisted.
         server_module = importlib.import_module("daphne.server")
-        prepare()
+        django.start()
         worker = start_worker()
     except Exception as error:  # noqa: BLE001  whatever it is, a restart would meet it again
         place = note(error)
@@ -57,25 +58,12 @@ def main() -> int:
     return 0
 
 
-def prepare() -> None:
-    """Django, and a database that fits this version."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
-    import django
-
-    django.setup()
-
-    from aiswe_site.startup.migrating import migrate_in_turn
-
-    migrate_in_turn()
-
-
 def start_worker() -> EmbeddedWorker:
     """The job worker of this process, already taking jobs."""
     from django.conf import settings
+    from django.utils.module_loading import import_string
 
-    from aiswe_site.celery import app
-
-    worker = EmbeddedWorker(app, concurrency=settings.WORKER_CONCURRENCY)
+    worker = EmbeddedWorker(import_string(settings.JOB_QUEUE), concurrency=settings.WORKER_CONCURRENCY)
     worker.start()
     return worker
 
@@ -141,9 +129,9 @@ def recover() -> None:
 def serve(server_module: Any, listen_fd: int, ready_fd: int) -> None:
     """Run Daphne on the parent's socket until SIGTERM or SIGINT."""
     from channels.layers import get_channel_layer
+    from channels.routing import get_default_application
     from twisted.internet import reactor
 
-    from aiswe_site.asgi import application
     from aiswe_site.startup.channel_layer import ThreadBridgeLayer
 
     def ready() -> None:
@@ -155,7 +143,7 @@ def serve(server_module: Any, listen_fd: int, ready_fd: int) -> None:
         reactor.callWhenRunning(lambda: layer.bind(server_module.twisted_loop))
     reactor.callWhenRunning(ready)
     server_module.Server(
-        application,
+        get_default_application(),
         endpoints=[f"fd:fileno={listen_fd}"],
         signal_handlers=True,
         application_close_timeout=5,

@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Count, F
 
 from agents.prompts.provenance import Source
-from aiswe_site.cli.output import fields
 from aiswe_site.verbs import answers
+from aiswe_site.verbs.fields import fields
 from projects.engine.questions import FoundAnswer
 from projects.models import (
     Approval,

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 
 from agents.prompts.provenance import Source
 from aiswe_site.cli.commands import audit
-from aiswe_site.cli.output import fields
 from aiswe_site.verbs import answers, facts
 from aiswe_site.verbs.callers import Caller
+from aiswe_site.verbs.fields import fields
 from aiswe_site.verbs.lookup import AnyProject, Number, Slug, row_of, woken
 from dashboard.night import headline
 from projects.engine import questions

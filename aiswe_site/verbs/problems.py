@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aiswe_site.cli.problems import MISSING, OUR_ROOMS, problem_from
+from aiswe_site.terminal.problems import MISSING, OUR_ROOMS, problem_from
 
 
 def is_text(value: Any) -> bool:

@@ -15,8 +15,8 @@ import pytest
 from django.test import Client
 from playwright.sync_api import expect
 
-from aiswe_site.cli import output
 from aiswe_site.logs import OneLineFormatter, WholeFormatter
+from aiswe_site.terminal import output
 from dashboard import diffs, markdown
 from tests.dashboard.hostile import MARK, STRINGS
 from tests.dashboard.markup import acts

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aiswe_site.cli import django as cli_django
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django as site_django
 from projects.models import Project
 from tests.factories import make_project, make_user
 
@@ -33,8 +34,8 @@ def prd(tmp_path: Path) -> str:
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands find the database ready, and no server runs on it."""
-    monkeypatch.setattr(cli_django, "start", lambda **_: None)
-    monkeypatch.setattr(cli_django, "tell_worker", lambda: None)
+    monkeypatch.setattr(site_django, "start", lambda **_: None)
+    monkeypatch.setattr(arguments, "tell_worker", lambda: None)
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
+from aiswe_site.startup import django as site_django
 from projects.models import Event, Run, Task
 from projects.services.audit.sitelog import note
 from projects.storage.paths import repository_of
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Django is there already; the data folder is the test's own."""
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     settings.AISWE_HOME = tmp_path
     return tmp_path
 

@@ -13,7 +13,7 @@ import pytest
 
 from agents.recipes.recipe import load
 from aiswe_site.cli.commands.build import answer, approved, confirm, name_for, write_files
-from aiswe_site.cli.problems import CliError, WrongUse
+from aiswe_site.terminal.problems import CliError, WrongUse
 from projects.services.repositories.recipes import started_project
 from projects.storage.paths import repository_of
 from tests.agents.recipes.folders import write_recipe

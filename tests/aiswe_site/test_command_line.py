@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from aiswe_site.cli import main, output
+from aiswe_site.cli import main
 from aiswe_site.cli.app import LazyGroup, cli, run
 from aiswe_site.cli.overview import COMMANDS, overview
+from aiswe_site.terminal import output
 from tests.aiswe_site.running import COMMAND, REPOSITORY, aiswe, environment
 
 

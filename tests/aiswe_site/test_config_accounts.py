@@ -10,8 +10,8 @@ from typing import Any
 import pyotp
 import pytest
 
-from aiswe_site.cli import django
 from aiswe_site.cli.app import run
+from aiswe_site.startup import django
 from projects.models import ApiToken, SiteEvent
 from projects.services.accounts import api_tokens, second_factor
 from tests.factories import make_user

@@ -12,8 +12,8 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
+from aiswe_site.startup import django as site_django
 from projects.storage.paths import repository_of
 from tests.dashboard.story import CODE, Story, add_code, tell
 from tests.factories import make_requirement
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def story(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, enqueued: list[Any]) -> Story:
     """Django is there already; the data folder is the test's own."""
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     settings.AISWE_HOME = tmp_path / "home"
     told = tell()
     add_code(told)

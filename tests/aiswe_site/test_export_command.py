@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
+from aiswe_site.startup import django as site_django
 from projects.models import Run
 from tests.factories import make_user
 from tests.projects.services.insight.test_trajectories import BAD, GOOD, Story, repaired
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
 
 
 @pytest.fixture

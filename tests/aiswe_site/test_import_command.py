@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
+from aiswe_site.startup import django as site_django
 from projects.engine import baseline
 from projects.models import Approval, Baseline, Project
 from projects.services.work.approval_requests import ask
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Django is there already; the data folder is the test's own, and so is the current folder."""
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     settings.AISWE_HOME = tmp_path / "home"
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

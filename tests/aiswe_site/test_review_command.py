@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
+from aiswe_site.startup import django as site_django
 from projects.engine import reviewing
 from projects.models import Event, Run
 from projects.services.audit.chain import verify_chain
@@ -33,7 +33,7 @@ def reply(messages):
 
 @pytest.fixture
 def project(monkeypatch, settings, tmp_path):
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     monkeypatch.setattr("projects.engine.building.gates", clean_gates)
     settings.AISWE_HOME = tmp_path / "home"
     made = projects.create_project("Marks", by=make_user("root", superuser=True))

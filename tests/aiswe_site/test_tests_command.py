@@ -9,8 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from agents.engine.module_tests.write import write_tests
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
+from aiswe_site.startup import django as site_django
 from projects.engine import testing
 from projects.errors import IllegalMove
 from projects.models import Event, Run, SealedReply
@@ -32,7 +32,7 @@ DEAD = f"worker:{socket.gethostname()}:999999999:1"
 
 @pytest.fixture
 def project(monkeypatch, settings, tmp_path):
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     settings.AISWE_HOME = tmp_path / "home"
     scenario = tmp_path / "scenario"
     (scenario / "TESTS").mkdir(parents=True)

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from agents.workspace import changes
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as command
+from aiswe_site.startup import django as site_django
 from projects.models import Run, Task
 from projects.services.delivery.start import how_to_start
 from projects.services.delivery.state import project_state, requirement_states, result
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def story(tmp_path: Path, settings: Any, enqueued: list[Any], client: Client, monkeypatch: pytest.MonkeyPatch) -> Story:
     settings.AISWE_HOME = tmp_path
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     told = tell()
     add_code(told)
     client.force_login(told.owner)

@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from aiswe_site.cli import output
-from aiswe_site.cli.django import as_option
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli.arguments import as_option
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WrongUse
 
 
 @click.command()

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from projects.models import Project
@@ -32,7 +36,7 @@ def list_() -> None:
         Project.objects.annotate(runs_made=Count("runs")), key=lambda row: (row.archived_at is not None, -row.pk)
     )
     names = "project=slug name autonomy model=model_name source runs=runs_made created_at archived_at"
-    found = [output.fields(row, names) for row in rows]
+    found = [fields(row, names) for row in rows]
     say_all(found)
 
 
@@ -56,9 +60,9 @@ def _settings_of(project: Project) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("changes", nargs=-1, metavar="[NAME=VALUE]...")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def settings(project: Project, changes: tuple[str, ...], user: str) -> None:
     """Show the settings of PROJECT (its short name), or change them: `settings todo autonomy=plan_only sign_off=yes`.
@@ -82,7 +86,7 @@ def settings(project: Project, changes: tuple[str, ...], user: str) -> None:
         if commits:
             wanted["commit_settings"] = {**project.commit_settings, **commits}
         try:
-            projects.update_settings(project, by=django.acting_user(user), **wanted)
+            projects.update_settings(project, by=acting_user(user), **wanted)
         except BadInput as wrong:
             raise WrongUse(str(wrong), f"`aiswe project settings {project.slug}` shows them.") from wrong
     now = _settings_of(project)
@@ -92,25 +96,25 @@ def settings(project: Project, changes: tuple[str, ...], user: str) -> None:
 
 def _archiving(verb: str, about: str) -> click.Command:
     @click.command(verb, help=about)
-    @click.argument("project", type=django.named_project)
-    @django.as_option
+    @click.argument("project", type=arguments.named_project)
+    @arguments.as_option
     @output.json_option
     def move(project: Project, user: str) -> None:
         from projects.services.planning import projects
 
-        projects.set_archived(project, verb == "archive", by=django.acting_user(user))
-        output.answer(output.fields(project, "project=slug archived_at"), f"{project.slug} is {verb}d.")
+        projects.set_archived(project, verb == "archive", by=acting_user(user))
+        output.answer(fields(project, "project=slug archived_at"), f"{project.slug} is {verb}d.")
 
     return move
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option("--name", "named", default="", metavar="PROJECT", help="The short name once more, instead of typing it.")
 @click.option(
     "--backup", type=click.Path(dir_okay=False, path_type=Path), help="First back everything up to this file."
 )
-@django.as_option
+@arguments.as_option
 @output.json_option
 def delete(project: Project, named: str, backup: Path | None, user: str) -> None:
     """Delete PROJECT whole: its rows, repository and audit trails. Nothing brings it back but a backup.
@@ -120,7 +124,7 @@ def delete(project: Project, named: str, backup: Path | None, user: str) -> None
     from projects.services.installation.backups import write_backup
     from projects.services.planning.deleting import delete_project
 
-    slug, by = project.slug, django.acting_user(user)
+    slug, by = project.slug, acting_user(user)
     if not named and not output.wants_json():
         output.note(f"This deletes {project.name} with all its runs. `aiswe backup FILE` keeps a copy of everything.")
         named = click.prompt("Type its short name to delete it", default="", show_default=False, err=True)
@@ -134,9 +138,9 @@ def delete(project: Project, named: str, backup: Path | None, user: str) -> None
 
 
 @click.command("set-aside")
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option("--from", "backup", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A backup to use.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def set_aside(project: Project, backup: Path | None, user: str) -> None:
     """Rename the damaged repository of PROJECT, and with --from put the one of a backup in its place.
@@ -147,12 +151,12 @@ def set_aside(project: Project, backup: Path | None, user: str) -> None:
     from projects.services.delivery.replacing import replace_repository
     from projects.storage.paths import repository_path
 
-    aside = replace_repository(project, by=django.acting_user(user), backup=backup)
+    aside = replace_repository(project, by=acting_user(user), backup=backup)
     place = repository_path(project)
     words = f"The damaged repository is now {aside}." if aside else "There was no repository."
     words += f"\n{place} is the one of {backup}." if backup else f"\nNext: put a bare repository at {place}."
     output.answer({"project": project.slug, "aside": str(aside or ""), "repository": str(place)}, words)
-    django.tell_worker()
+    arguments.tell_worker()
 
 
 COMMANDS = (

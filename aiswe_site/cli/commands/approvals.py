@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, documents, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments, documents
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from projects.models import Approval
 
 
-QUESTION = django.numbered("Approval", "question", "`aiswe approvals list --all` lists them.")
+QUESTION = arguments.numbered("Approval", "question", "`aiswe approvals list --all` lists them.")
 FIELDS = (
     "approval=pk kind project=project.slug run=run_id task=task.key title subject status why on_yes on_no payload"
     " reason decided_by requested_at decided_at"
@@ -71,7 +75,7 @@ def command() -> None:
 
 def document_of(approval: Approval) -> dict[str, Any]:
     """An approval as data."""
-    found = output.fields(approval, FIELDS)
+    found = fields(approval, FIELDS)
     return {**found, "decided_by": approval.decided_by.get_username() if approval.decided_by else None}
 
 
@@ -105,9 +109,9 @@ def say_whole(row: dict[str, Any], project: str, kind: str, status: str) -> None
 
 
 @command.command("list")
-@django.project_option
+@arguments.project_option
 @click.option("--all", "everything", is_flag=True, help="Answered and closed ones too.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def list_(slug: str, everything: bool, user: str) -> None:
     """List the questions that the user may answer, oldest first, and the documents they may confirm."""
@@ -115,12 +119,12 @@ def list_(slug: str, everything: bool, user: str) -> None:
     from projects.models import Approval
     from projects.services.decisions import approvals
 
-    by = django.acting_user(user)
+    by = acting_user(user)
     rows, waiting = approvals.pending_for(by), approvals.unconfirmed_for(by)
     if everything:
         rows = Approval.objects.order_by("requested_at").select_related("project", "run", "task")
     if slug:
-        project = django.project(slug)
+        project = arguments.project(slug)
         rows, waiting = rows.filter(project=project), [run for run in waiting if run.project == project]
     found = [document_of(row) for row in rows.select_related("decided_by")]
 
@@ -146,7 +150,7 @@ def show(approval: Approval) -> None:
 @click.argument("approval", metavar="ID", type=QUESTION)
 @click.argument("word", metavar="yes|no", type=click.Choice(["yes", "no", "y", "n"], case_sensitive=False))
 @click.option("--reason", default="", metavar="TEXT", help="Why; a no needs it. The agents and the trail get it.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def answer(approval: Approval, word: str, reason: str, user: str) -> None:
     """Answer the question ID. Exit code 1 when it was answered before or what it was about has changed."""
@@ -155,8 +159,8 @@ def answer(approval: Approval, word: str, reason: str, user: str) -> None:
         raise WrongUse("A no needs a reason.", f'Give it: `aiswe approvals answer {approval.pk} no --reason "…"`.')
     from projects.services.decisions import approvals
 
-    found = approvals.decide(approval, by=django.acting_user(user), yes=yes, reason=reason)
+    found = approvals.decide(approval, by=acting_user(user), yes=yes, reason=reason)
     words = f"{found.get_status_display()}: {found.title}"
     plan = found.project.plans.filter(status="approved").first() if found.kind == "plan" and yes else None
     output.answer(document_of(found), f"{words}\nNext: aiswe run start {plan.pk}" if plan else words)
-    django.tell_worker()
+    arguments.tell_worker()

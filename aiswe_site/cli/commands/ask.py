@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import Missing, WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
     from projects.engine.questions import FoundAnswer
@@ -17,10 +19,10 @@ SECONDS = 120.0  # for the vectors of a project that no server has indexed
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("question")
 @click.option("--no-model", is_flag=True, help="List the places in the search's own order; ask no model.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def command(project: Project, question: str, no_model: bool, user: str) -> int:
     """Ask where in the code, documents and library documentation of PROJECT (its short name) something is done.
@@ -31,7 +33,7 @@ def command(project: Project, question: str, no_model: bool, user: str) -> int:
     from projects.engine import questions
     from projects.errors import BadInput, NotFound
 
-    by = django.acting_user(user)
+    by = acting_user(user)
     try:
         found = questions.search(project, question, seconds=SECONDS)
     except (BadInput, NotFound) as refused:
@@ -75,8 +77,8 @@ def _document(found: FoundAnswer) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
-@django.as_option
+@click.argument("project", type=arguments.named_project)
+@arguments.as_option
 @output.json_option
 def index(project: Project, user: str) -> None:
     """Make the vectors of PROJECT's newest code with the embedding that the settings name, and drop all others.
@@ -86,7 +88,7 @@ def index(project: Project, user: str) -> None:
     from projects.engine import questions
     from projects.services.accounts.rights import require
 
-    require(django.acting_user(user), project, "project.edit")
+    require(acting_user(user), project, "project.edit")
     if why := questions.index_project(project, again=True):
         raise Missing(why, "While a server runs, use the button of the project's page Ask.")
     output.answer({"project": project.slug}, f"{project.slug} is indexed.")

@@ -9,8 +9,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WrongUse
 
 if TYPE_CHECKING:
     from projects.services.audit.chain import ChainReport
@@ -58,7 +60,7 @@ def verify(run: int | None, head: str | None, file: Path | None, key: Path | Non
 def _one(run: int, head: str | None, noted: Heads) -> int:
     from projects.models import Run
 
-    django.row(Run, run, "run")
+    arguments.row(Run, run, "run")
     document, lines = judged_run(run, noted, head)
     document["heads"] = _heads(noted)
     ok = document["ok"] and noted.ok and not document["decisions"]
@@ -183,7 +185,7 @@ def export(trail: str, form: str, target: Path | None) -> None:
     if trail != SITE and not trail.isdecimal():
         raise WrongUse(f"{trail!r} is neither a run's number nor “site”.", "`aiswe history` lists the runs.")
     if trail != SITE:
-        django.row(Run, int(trail), "run")
+        arguments.row(Run, int(trail), "run")
     as_array = output.wants_json()
     form = "jsonl" if as_array else form
     lines = exports.export_site if trail == SITE else lambda fmt: exports.export_events(int(trail), fmt)

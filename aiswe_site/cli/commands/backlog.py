@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from projects.models import BacklogItem, Project
@@ -26,12 +29,12 @@ def _row(item: BacklogItem) -> dict[str, Any]:
     from projects.services.backlog.forecast import progress_of
 
     stands = progress_of(item)
-    found = output.fields(item, "key title link minutes autonomy source assigned=assigned_at")
+    found = fields(item, "key title link minutes autonomy source assigned=assigned_at")
     return found | {"state": str(stands.state), "run": stands.run.pk if stands.run else None, "why": stands.why}
 
 
 @command.command("list")
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @output.json_option
 def list_(project: Project) -> int:
     """List the tickets of PROJECT in order, and say what the agents get done next."""
@@ -58,9 +61,9 @@ def say_all(document: dict[str, Any]) -> int:
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
-@django.as_option
+@arguments.as_option
 @output.json_option
 def add(project: Project, file: Path, user: str) -> int:
     """Add the tickets in FILE to PROJECT: one per line, blocks with an empty line between them, or a .csv.
@@ -75,18 +78,18 @@ def add(project: Project, file: Path, user: str) -> int:
         raise WrongUse(f"{file} is larger than {MOST_BYTES // 1_000_000} MB.", "Split it.")
     is_csv = file.suffix.lower() == ".csv"
     given = items.from_csv(data) if is_csv else items.from_text(data.decode("utf-8", "replace"))
-    added = items.add(project, given, by=django.acting_user(user), source="command")
+    added = items.add(project, given, by=acting_user(user), source="command")
     words = f"{counted(len(added), 'ticket')} added or changed: {', '.join(item.key for item in added[:20])}"
     return output.answer([_row(item) for item in added], words)
 
 
 @command.command("import")
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option("--from", "where", required=True, metavar="URL", help="A site of Jira Cloud, or a repository on a forge.")
 @click.option(
     "--query", "--jql", default="", help="JQL for Jira; for a forge its labels and state; there all open ones."
 )
-@django.as_option
+@arguments.as_option
 @output.json_option
 def import_(project: Project, where: str, query: str, user: str) -> int:
     """Put the tickets that a query finds into the backlog of PROJECT (its short name).
@@ -96,7 +99,7 @@ def import_(project: Project, where: str, query: str, user: str) -> int:
     from projects.services.forges.tickets import import_tickets
     from projects.values.wording import counted
 
-    found = import_tickets(project, where, query, by=django.acting_user(user))
+    found = import_tickets(project, where, query, by=acting_user(user))
     words = (
         f"{counted(len(found.items), 'ticket')} added or renewed: {', '.join(item.key for item in found.items[:20])}"
     )
@@ -105,21 +108,21 @@ def import_(project: Project, where: str, query: str, user: str) -> int:
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("keys", nargs=-1, required=True)
 @click.option("--minutes", default="", metavar="ESTIMATE", help="Also estimate them: minutes, or like 1h30.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def assign(project: Project, keys: tuple[str, ...], minutes: str, user: str) -> int:
     """Assign the tickets KEYS of PROJECT to the agents."""
     from projects.services.backlog import items
 
-    by, rows = django.acting_user(user), items.open_items(project).filter(key__in=keys)
+    by, rows = acting_user(user), items.open_items(project).filter(key__in=keys)
     if missing := sorted(set(keys) - set(rows.values_list("key", flat=True))):
         raise WrongUse(f"There is no open ticket {missing[0]!r}.", f"`aiswe backlog list {project.slug}` lists them.")
     pks = list(rows.values_list("pk", flat=True))
     if minutes:
         items.change(project, pks, by=by, do="estimate", value=minutes)
     changed = items.change(project, pks, by=by, do="assign")
-    django.tell_worker()
+    arguments.tell_worker()
     return output.answer([_row(item) for item in changed], f"Assigned: {', '.join(item.key for item in changed)}")

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WrongUse
 
 
 @click.command()

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agents.llm.registry import DEFAULT_PROVIDER, model_servers
-from aiswe_site.cli import django, output
 from aiswe_site.cli.commands.bench_issues import swebench
 from aiswe_site.cli.commands.sandbox import BACKENDS
 from aiswe_site.cli.measuring import product_gates, served
-from aiswe_site.cli.problems import Missing, WrongUse
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
     from agents.memory.base import LessonStore

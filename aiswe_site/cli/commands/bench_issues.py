@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
 from aiswe_site.cli.commands.sandbox import BACKENDS
 from aiswe_site.cli.measuring import product_gates, served
-from aiswe_site.cli.problems import Missing, WrongUse
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
     from trials.issue_work import IssueOutcome

@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, documents, output, serving, watching
-from aiswe_site.cli.problems import CliError, Missing, WrongUse
+from aiswe_site.cli import arguments, documents, watching
+from aiswe_site.startup import django, serving
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import CliError, Missing, WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
     from agents.recipes.recipe import Recipe
-    from aiswe_site.cli.serving import Worker
+    from aiswe_site.startup.serving import Worker
     from projects.models import Plan, Project, RequirementDocument, Run
 
 LOOK_S = 0.5
@@ -37,7 +41,7 @@ FOLDER = click.Path(path_type=Path)
 @click.option("--model", default="", help="A model of the server; the configured one by default.")
 @click.option("--yes", is_flag=True, help="Approve the plan without being asked.")
 @click.option("--output", "-o", "target", type=FOLDER, help="A new or empty folder for the files.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def command(text: str, started_from: str, name: str, model: str, yes: bool, target: Path | None, user: str) -> int:
     """Build what TEXT says, in a new project that starts from a recipe.
@@ -52,9 +56,9 @@ def command(text: str, started_from: str, name: str, model: str, yes: bool, targ
     if target is not None and target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise WrongUse(f"{target} is not an empty folder.", "Name a new folder: nothing is written over.")
     django.start()
-    by, recipe = django.acting_user(user), documents.recipe(started_from)
+    by, recipe = acting_user(user), documents.recipe(started_from)
     planning = _begin(text.strip(), name.strip() or name_for(text), recipe, model, by)
-    with serving.worker() as worker:
+    with serving.worker(output.note) as worker:
         plan = _planned(planning, by, yes, worker)
         run = approved(plan, by, yes)
         why = _watched(run, worker)
@@ -209,7 +213,7 @@ def answer(run: Run, plan: Plan, why: str, target: Path | None) -> int:
     told = how_to_start(repository_of(project), head)
     start = told.lines if told else [str(project.recipe.get("start", ""))]
     document: dict[str, Any] = {
-        **output.fields(run, "project=project.slug run=pk status left_out why"),
+        **fields(run, "project=project.slug run=pk status left_out why"),
         "plan": plan.pk,
         "tasks": {"merged": merged, "of": run.tasks.count()},
         "head": head,

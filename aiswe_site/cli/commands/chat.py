@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -40,7 +43,7 @@ TOOLS = ("write", "exec", "search", "plan")
     type=click.Choice(TOOLS),
     help="Allow without asking, for this session; without a terminal only that is done.",
 )
-@django.as_option
+@arguments.as_option
 @output.json_option
 def command(
     project: str,
@@ -57,7 +60,7 @@ def command(
     The model reads, writes, runs and searches with your leave, on a branch of its own; /help lists what you can say.
     """
     django.start()
-    by = django.acting_user(user)
+    by = acting_user(user)
     if listed:
         return _list(project)
     from rich.console import Console
@@ -122,7 +125,7 @@ def _run(slug: str, resume: int | None, new: bool, by: User) -> tuple[Run, bool]
 
 def _project(slug: str, by: User) -> Project:
     if slug:
-        return django.project(slug)
+        return arguments.project(slug)
     from projects.models import Project
     from projects.services.planning.projects import create_project
 
@@ -135,7 +138,7 @@ def _list(slug: str) -> int:
 
     rows = [
         {"chat": one.run_id, "project": one.run.project.slug, "title": one.title, "status": one.run.status}
-        for one in chats(django.project(slug) if slug else None)[:50]
+        for one in chats(arguments.project(slug) if slug else None)[:50]
     ]
     columns: dict[str, output.Column] = {
         "Chat": "chat",

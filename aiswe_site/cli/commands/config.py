@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import CliError, WrongUse
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import CliError, WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -170,7 +172,7 @@ def tokens(name: str) -> None:
     rows = ApiToken.objects.select_related("user")
     rows = rows.filter(user=_person(name)) if name else rows
     names = "id=public user=user.username name scopes works expires_at last_used_at"
-    document = [output.fields(row, names) for row in rows]
+    document = [fields(row, names) for row in rows]
     columns: dict[str, output.Column] = {
         "Id": "id",
         "User": "user",

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import CliError, WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import CliError, WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from projects.models import Project
@@ -22,7 +25,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option("--commit", default="", help="A branch or commit; the base branch by default.")
 @click.option("--output", "-o", "target", type=FILE, required=True, help="File to write: .zip, .tar.gz or .bundle.")
 @output.json_option
@@ -50,7 +53,7 @@ def export(project: Project, commit: str, target: Path) -> None:
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option("--commit", default="", help="A branch or commit; the base branch by default.")
 @click.option("--output", "-o", "target", type=FILE, help="File to write; printed by default.")
 @output.json_option
@@ -67,7 +70,7 @@ def bill(project: Project, commit: str, target: Path | None) -> None:
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @output.json_option
 def state(project: Project) -> int:
     """Show what became of each requirement of PROJECT (its short name); exit code 1 when one is left out.
@@ -96,7 +99,7 @@ def state(project: Project) -> int:
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("folder", type=FOLDER)
 @output.json_option
 def clone(project: Project, folder: Path) -> None:
@@ -114,7 +117,7 @@ def clone(project: Project, folder: Path) -> None:
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("task")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--run", type=int, help="The run it was built in; the newest that merged it by default.")
@@ -135,17 +138,17 @@ def take(project: Project, task: str, folder: Path, run: int | None) -> int:
         )
     patch = b"".join(downloads.patch_of(row).pieces)
     done = subprocess.run(["git", "-C", str(folder), "am", "--3way"], input=patch, capture_output=True)
-    document = output.fields(row, "project=run.project.slug task=key run=run_id commit") | {"folder": str(folder)}
+    document = fields(row, "project=run.project.slug task=key run=run_id commit") | {"folder": str(folder)}
     ok = done.returncode == 0
     words = (done.stdout if ok else done.stderr + done.stdout).decode("utf-8", "replace").strip()
     return output.answer({**document, "applied": ok, "git": words}, words or f"{row.key} is applied.", ok=ok)
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option("--run", type=int, help="The build whose branch is pushed; the newest with one by default.")
 @click.option("--yes", is_flag=True, help="Confirm without being asked.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def push(project: Project, run: int | None, yes: bool, user: str) -> None:
     """Push the results of a build of PROJECT (its short name), branch aiswe/run-N, to the project's remote.
@@ -163,19 +166,19 @@ def push(project: Project, run: int | None, yes: bool, user: str) -> None:
         if output.wants_json():
             raise WrongUse("A push asks for a yes.", "Add --yes.")
         click.confirm(f"Push {target.branch} at {target.commit[:10]} to {target.address}?", abort=True, err=True)
-    done = pushes.push_run(row, by=django.acting_user(user), address=target.address, commit=target.commit)
+    done = pushes.push_run(row, by=acting_user(user), address=target.address, commit=target.commit)
     document = {"project": project.slug, "run": row.pk, **asdict(done)}
     output.answer(document, f"{done.branch} was pushed to {done.address} at {done.commit[:10]}.")
 
 
 @click.command("tell-ticket")
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option("--run", type=int, help="The build that is told of; the newest with results by default.")
 @click.option(
     "--move", default="", metavar="STATE", help="Also move the ticket: a step or state there; of a forge closed."
 )
 @click.option("--yes", is_flag=True, help="Confirm without being asked.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def tell_ticket(project: Project, run: int | None, move: str, yes: bool, user: str) -> None:
     """Write on the ticket that a build of PROJECT (its short name) was for what came of it.
@@ -198,7 +201,7 @@ def tell_ticket(project: Project, run: int | None, move: str, yes: bool, user: s
         output.say(report.text)
         asked = f"Move {report.address}, where this is written" if report.written else f"Write this on {report.address}"
         click.confirm(f"{asked}?", abort=True, err=True)
-    tickets.write_back(row, by=django.acting_user(user), digest=report.digest, move=move)
+    tickets.write_back(row, by=acting_user(user), digest=report.digest, move=move)
     document = {"project": project.slug, "run": row.pk, "address": report.address, "text": report.text, "move": move}
     did = report.address if report.written else f"Written on {report.address}"
     output.answer(document, f"{did}{f', moved: {move}' if move else ''}.")

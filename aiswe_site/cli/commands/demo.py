@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.serving import served
+from aiswe_site.startup import django
 from aiswe_site.startup.home import Home, home_lock
+from aiswe_site.startup.serving import served
 from aiswe_site.startup.supervisor import Supervisor, address_of, listen
+from aiswe_site.terminal import output
 
 if TYPE_CHECKING:
     from projects.models import Run

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from projects.models import Deployment, Project, Target
@@ -17,7 +20,7 @@ EVERY_SECONDS = 1.0
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("target", default="")
 @click.option("--commit", default="", help="This commit instead of the newest.")
 @click.option("--back", "verb", flag_value="back", help="Go back to the version before.")
@@ -26,7 +29,7 @@ EVERY_SECONDS = 1.0
 @click.option("--status", "verb", flag_value="status", help="Only say what runs there.")
 @click.option("--log", "verb", flag_value="log", help="Print the end of its output.")
 @click.option("--wait", is_flag=True, help="Watch until it is live or has failed.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def command(project: Project, target: str, commit: str, verb: str | None, wait: bool, user: str) -> int:
     """Deploy the newest commit of PROJECT to TARGET, by default its only one.
@@ -35,7 +38,7 @@ def command(project: Project, target: str, commit: str, verb: str | None, wait: 
     """
     from projects.services.operations import releases
 
-    by = django.acting_user(user)
+    by = acting_user(user)
     place = _target(project, target, by, make=verb is None)
     if verb == "log":
         row = _newest(place)
@@ -48,7 +51,7 @@ def command(project: Project, target: str, commit: str, verb: str | None, wait: 
         releases.roll_back(place, by=by, reason="by command")
     elif verb is None:
         releases.deploy(place, commit or releases.newest_commit(project), by=by, reason="by command")
-    works = verb != "status" and django.tell_worker()
+    works = verb != "status" and arguments.tell_worker()
     if wait and works and verb not in ("restart", "stop"):
         _watch(place)
     return _told(place)
@@ -97,8 +100,8 @@ def _told(target: Target) -> int:
     document = {
         "target": target.name,
         "host": target.host_name,
-        "live": output.fields(live, "number commit healthy restarts memory_mb live_at") if live else None,
-        "newest": output.fields(row, "number commit status step reason") if row else None,
+        "live": fields(live, "number commit healthy restarts memory_mb live_at") if live else None,
+        "newest": fields(row, "number commit status step reason") if row else None,
     }
     words = []
     if live is not None:

@@ -6,21 +6,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
 
 if TYPE_CHECKING:
     from projects.models import Project
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("since", metavar="COMMIT")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def command(project: Project, since: str, user: str) -> int:
     """Have pages of PROJECT rewritten that name functions, classes or options removed since COMMIT (a full hash)."""
     from projects.engine.other_starts import update_documentation
 
-    run = update_documentation(project, since, by=django.acting_user(user))
+    run = update_documentation(project, since, by=acting_user(user))
     words = f"Run {run.pk} plans it: aiswe plan show {project.slug}"
     return output.answer({"project": project.slug, "run": run.pk}, words)

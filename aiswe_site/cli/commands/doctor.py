@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WrongUse
 
 if TYPE_CHECKING:
     from aiswe_site.doctor.result import CheckResult

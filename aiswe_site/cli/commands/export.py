@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import CliError, WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import CliError, WrongUse
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -37,7 +40,7 @@ def command() -> None:
 @click.option(
     "--output", "-o", "target", type=click.Path(dir_okay=False, path_type=Path), help="File to write instead of stdout."
 )
-@django.as_option
+@arguments.as_option
 @output.json_option
 def trajectories(
     run: int | None, everything: bool, slug: str | None, form: str, target: Path | None, user: str
@@ -55,12 +58,12 @@ def trajectories(
     from projects.models import Run
     from projects.services.insight.trajectories import export_trajectories
 
-    who = django.acting_user(user)
+    who = acting_user(user)
     try:
         if slug is not None:
-            runs = list(_runs(form).filter(project=django.project(slug)))
+            runs = list(_runs(form).filter(project=arguments.project(slug)))
         else:
-            runs = _allowed(who, form) if run is None else [django.row(Run, run, "run")]
+            runs = _allowed(who, form) if run is None else [arguments.row(Run, run, "run")]
         lines = export_trajectories(runs, form, by=who)
     except NotAllowed as refusal:
         hint = "Name someone with permission using --as; `aiswe config admin NAME` creates an administrator."

@@ -7,8 +7,8 @@ import sys
 
 import click
 
-from aiswe_site.cli import output
-from aiswe_site.cli.problems import NO
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import NO
 
 
 @click.group()

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
 
 if TYPE_CHECKING:
     from projects.models import Project
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("log", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
-@django.as_option
+@arguments.as_option
 @output.json_option
 def command(project: Project, log: Path, user: str) -> int:
     """Name the cause of the failed build in LOG, repeat it in the sandbox, and have its fix planned in PROJECT.
@@ -34,9 +36,7 @@ def command(project: Project, log: Path, user: str) -> int:
         raise WrongUse(f"{log} is larger than {MOST_BYTES // 1024**2} MB.", "Cut it down to the step that failed.")
     source = "standard input" if str(log) == "-" else log.name
     try:
-        found = fix_log(
-            project, data.decode("utf-8", "replace"), by=django.acting_user(user), source=source, later=False
-        )
+        found = fix_log(project, data.decode("utf-8", "replace"), by=acting_user(user), source=source, later=False)
     except BadInput as refused:
         raise WrongUse(str(refused)) from None
     document = {

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from projects.models import Project
@@ -20,10 +23,10 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("address", default="")
 @click.option("--kind", type=click.Choice(["github", "forgejo", "gitlab"]), help="Of a forge that does not say it.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def link(project: Project, address: str, kind: Any, user: str) -> int:
     """Link PROJECT to its repository on a forge at ADDRESS; by default the address that it was imported from.
@@ -32,13 +35,13 @@ def link(project: Project, address: str, kind: Any, user: str) -> int:
     """
     from projects.services.forges import links
 
-    made = links.link_project(project, by=django.acting_user(user), address=address, kind=kind)
-    told = output.fields(made, "kind host path")
+    made = links.link_project(project, by=acting_user(user), address=address, kind=kind)
+    told = fields(made, "kind host path")
     return output.answer(told, f"{project.slug} is linked to {made} ({made.get_kind_display()}).")
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @output.json_option
 def show(project: Project) -> int:
     """Show where PROJECT is on a forge, its pull requests there, and which accounts are whom here."""
@@ -46,10 +49,10 @@ def show(project: Project) -> int:
 
     made = links.needed_link(project)
     rows = [
-        output.fields(one, "number run=run_id state branch base commit web_address")
+        fields(one, "number run=run_id state branch base commit web_address")
         for one in made.requests.order_by("-pk")[:50]
     ]
-    people_there = [output.fields(one, "login ident user=user.username") for one in links.people_of(made)]
+    people_there = [fields(one, "login ident user=user.username") for one in links.people_of(made)]
 
     def people() -> None:
         output.say(f"{made} ({made.get_kind_display()})")
@@ -62,26 +65,26 @@ def show(project: Project) -> int:
         output.records(rows, columns, nothing="No pull requests yet.")
         output.records(people_there, {"Account": "login", "User": "user"}, nothing="No account is mapped to a user.")
 
-    return output.answer({**output.fields(made, "kind host path"), "requests": rows, "people": people_there}, people)
+    return output.answer({**fields(made, "kind host path"), "requests": rows, "people": people_there}, people)
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
-@django.as_option
+@click.argument("project", type=arguments.named_project)
+@arguments.as_option
 @output.json_option
 def unlink(project: Project, user: str) -> int:
     """Forget the forge of PROJECT, and what was known of its pull requests; nothing changes on the forge."""
     from projects.services.forges import links
 
-    links.unlink_project(project, by=django.acting_user(user))
+    links.unlink_project(project, by=acting_user(user))
     return output.answer({"project": project.slug}, f"{project.slug} is linked to no forge any more.")
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("login")
 @click.argument("username", default="")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def person(project: Project, login: str, username: str, user: str) -> int:
     """Say that the account LOGIN of the forge of PROJECT is USERNAME here; without USERNAME it is nobody again.
@@ -90,17 +93,17 @@ def person(project: Project, login: str, username: str, user: str) -> int:
     """
     from projects.services.forges import links
 
-    made, by = links.needed_link(project), django.acting_user(user)
+    made, by = links.needed_link(project), acting_user(user)
     if not username:
         links.forget_person(made, login, by=by)
         return output.answer({"login": login}, f"{login} on {made.host} is nobody here.")
-    row = links.map_person(made, login, django.acting_user(username), by=by)
-    return output.answer(output.fields(row, "login ident user=user.username"), f"{row} is {username}.")
+    row = links.map_person(made, login, acting_user(username), by=by)
+    return output.answer(fields(row, "login ident user=user.username"), f"{row} is {username}.")
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
-@django.as_option
+@click.argument("project", type=arguments.named_project)
+@arguments.as_option
 @output.json_option
 def webhook(project: Project, user: str) -> int:
     """Make the secret of PROJECT's webhook and show it, this once, with the webhook's address."""
@@ -110,7 +113,7 @@ def webhook(project: Project, user: str) -> int:
     from projects.services.forges import links, listening, receiving
 
     link = links.needed_link(project)
-    secret = listening.new_secret(link, by=django.acting_user(user))
+    secret = listening.new_secret(link, by=acting_user(user))
     origin = next(iter(settings.CSRF_TRUSTED_ORIGINS), "https://HOST")
     address = origin + reverse("forge-webhook", args=[receiving.key_of(link)])
     told = {"address": address, "secret": secret, "content_type": "application/json", "events": EVENTS}
@@ -118,18 +121,18 @@ def webhook(project: Project, user: str) -> int:
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option("--requests/--no-requests", default=None, help="Whether comments of mapped people are work.")
 @click.option("--poll/--no-poll", default=None, help="Whether the forge is asked every two minutes.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def listen(project: Project, requests: bool | None, poll: bool | None, user: str) -> int:
     """Say what PROJECT makes of what is written on its pull requests, and how it hears of it."""
     from projects.services.forges import links, listening
 
     link = links.needed_link(project)
-    listening.listen(link, by=django.acting_user(user), takes_requests=requests, polls=poll)
-    told = output.fields(link, "host path takes_requests polls problem") | {"webhook": bool(link.secret)}
+    listening.listen(link, by=acting_user(user), takes_requests=requests, polls=poll)
+    told = fields(link, "host path takes_requests polls problem") | {"webhook": bool(link.secret)}
     words = [
         f"Comments of mapped people on {link} are {'work' if link.takes_requests else 'kept, and nothing else'}.",
         "Its webhook has a secret." if link.secret else "No webhook is read: it has no secret.",
@@ -139,7 +142,7 @@ def listen(project: Project, requests: bool | None, poll: bool | None, user: str
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @output.json_option
 def poll(project: Project) -> int:
     """Ask the forge of PROJECT now what is new on its pull requests, and do what follows from it."""
@@ -154,7 +157,7 @@ def poll(project: Project) -> int:
     link.refresh_from_db()
     comments = ForgeComment.objects.filter(request__link=link).select_related("request", "user").order_by("-pk")[:50]
     rows: list[dict[str, Any]] = [
-        output.fields(one, "number=request.number user=user.username login=author_login path line text outcome why")
+        fields(one, "number=request.number user=user.username login=author_login path line text outcome why")
         for one in comments
     ]
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.verbs.fields import fields
 
 FIELDS = (
     "run=pk kind project=project.slug status why recording plan=plan_id tasks=all_tasks merged events=last_seq"
@@ -37,7 +39,7 @@ def command(limit: int) -> None:
         all_tasks=Count("tasks"), merged=Count("tasks", filter=Q(tasks__status=Task.Status.MERGED))
     )
     runs = runs.order_by("-pk")[:limit]  # a query that counts has no order of its own
-    document = [output.fields(run, FIELDS) for run in runs]
+    document = [fields(run, FIELDS) for run in runs]
     for row in document:
         is_build = (row["kind"], row["status"]) == (Run.Kind.BUILD, Run.Status.FINISHED)
         row["left_out"] = row["tasks"] - row["merged"] if is_build else 0

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, documents, output
-from aiswe_site.cli.problems import Missing, WrongUse
+from aiswe_site.cli import arguments, documents
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
     from projects.models import Baseline, Project
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--subfolder", default="", help="The folder of it that is the project.")
 @click.option("--prd", "file", type=documents.GIVEN, help=f"Requirements to start with: {documents.WHAT}")
 @click.option("--accept-untested", is_flag=True, help="Go on also when its tests cannot be run.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def take_in(
     source: str, name: str, branch: str, subfolder: str, file: str | None, accept_untested: bool, user: str
@@ -39,7 +42,7 @@ def take_in(
     from projects.models import Project
     from projects.services.repositories import importing
 
-    by = django.acting_user(user)
+    by = acting_user(user)
     try:
         made = importing.import_project(
             importing.named_on_command_line(source), by=by, name=name, branch=branch, subfolder=subfolder
@@ -61,7 +64,7 @@ def take_in(
 @click.command()
 @click.argument("project")
 @click.option("--accept-untested", is_flag=True, help="Go on also when its tests cannot be run.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def measure(project: str, accept_untested: bool, user: str) -> int:
     """Run the tests of PROJECT (its short name) as it stands, and note which fail: its new baseline."""
@@ -69,7 +72,7 @@ def measure(project: str, accept_untested: bool, user: str) -> int:
     from projects.engine.baseline import measure as measured
     from projects.services.accounts.rights import require
 
-    by, found = django.acting_user(user), django.project(project)
+    by, found = acting_user(user), arguments.project(project)
     require(by, found, "project.edit")
     return _answer(found, measured(found), accept_untested, by, [])
 

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from projects.models import Incident
 
-numbered = django.numbered("Incident", "incident", "`aiswe incident list` lists them.")
+numbered = arguments.numbered("Incident", "incident", "`aiswe incident list` lists them.")
 
 
 @click.group()
@@ -21,12 +25,12 @@ def command() -> None:
 
 def _row(incident: Incident) -> dict[str, Any]:
     names = "id=pk title kind status count cause fixes first_seen last_seen resolved_at"
-    found = output.fields(incident, f"{names} target=target.name project=target.project.slug run=run.pk")
+    found = fields(incident, f"{names} target=target.name project=target.project.slug run=run.pk")
     return found | {"seconds": incident.seconds_to_resolution}
 
 
 @command.command("list")
-@django.project_option
+@arguments.project_option
 @output.json_option
 def list_(slug: str) -> int:
     """List incidents, the newest first; those without a project are of this installation."""
@@ -35,7 +39,7 @@ def list_(slug: str) -> int:
 
     rows = Incident.objects.select_related("target__project", "run")
     if slug:
-        rows = rows.filter(target__project=django.project(slug))
+        rows = rows.filter(target__project=arguments.project(slug))
     found = [_row(row) for row in rows[:200]]
     columns: dict[str, output.Column] = {
         "ID": "id",
@@ -64,25 +68,25 @@ def show(incident: Incident) -> int:
 
 @command.command()
 @click.argument("incident", type=numbered)
-@django.as_option
+@arguments.as_option
 @output.json_option
 def retry(incident: Incident, user: str) -> int:
     """Have the operations agent try again to end an INCIDENT."""
     from projects.services.operations import incidents
 
-    incidents.retry(incident, by=django.acting_user(user))
-    django.tell_worker()
+    incidents.retry(incident, by=acting_user(user))
+    arguments.tell_worker()
     return output.answer(_row(incident), "The operations agent tries again.")
 
 
 @command.command()
 @click.argument("incident", type=numbered)
 @click.argument("reason")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def close(incident: Incident, reason: str, user: str) -> int:
     """Close an INCIDENT, with the REASON why it is over."""
     from projects.services.operations import incidents
 
-    incidents.close(incident, by=django.acting_user(user), reason=reason)
+    incidents.close(incident, by=acting_user(user), reason=reason)
     return output.answer(_row(incident), "The incident is closed.")

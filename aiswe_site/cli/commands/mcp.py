@@ -7,8 +7,11 @@ import sys
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
 
 HOST = "127.0.0.1"
 
@@ -17,7 +20,7 @@ HOST = "127.0.0.1"
 @click.option("--http", is_flag=True, help="Serve streamable HTTP on this machine; each request brings an API token.")
 @click.option("--port", default=8001, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @click.option("--allow-approvals", is_flag=True, help="Over stdio: let the client confirm and approve in your name.")
-@django.as_option
+@arguments.as_option
 def command(http: bool, port: int, allow_approvals: bool, user: str) -> None:
     """Offer projects, plans, runs, approvals and evidence as tools and resources, until the client leaves.
 
@@ -43,7 +46,7 @@ def _serve_stdio(name: str, *, allow_approvals: bool) -> None:
     from aiswe_site.mcp.server import make_server
     from aiswe_site.verbs.callers import operator
 
-    server = make_server(operator(django.acting_user(name), approves=allow_approvals))
+    server = make_server(operator(acting_user(name), approves=allow_approvals))
     if sys.stdin.isatty():
         output.note("A client starts this command and speaks to it here (docs/how-to/mcp.md). Ctrl-D ends it.")
     try:

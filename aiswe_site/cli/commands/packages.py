@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
 
 if TYPE_CHECKING:
     from sandbox.packages import PackageSupply
@@ -49,7 +51,7 @@ def _supply(project: str | None) -> PackageSupply:
 
     if project is None:
         return PackageSupply(Path(settings.AISWE_HOME) / "packages", more=allowlist_files())
-    return supply_of(django.project(project))
+    return supply_of(arguments.project(project))
 
 
 def _judged(supply: PackageSupply, name: str, offline: bool) -> dict[str, Any]:

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import CliError, WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import CliError, WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -96,7 +100,7 @@ def _cell(value: Any) -> str:
 
 
 @command.command("list")
-@django.project_option
+@arguments.project_option
 @output.json_option
 def list_(slug: str) -> None:
     """List the plans, newest first."""
@@ -104,9 +108,9 @@ def list_(slug: str) -> None:
     from projects.models import Plan
 
     rows = Plan.objects.select_related("project", "document").order_by("-pk")
-    rows = rows.filter(project=django.project(slug)) if slug else rows
-    fields = "plan=pk project=project.slug version status document=document.filename hash=content_hash comment"
-    found = [output.fields(row, fields) | {"tasks": len(row.content.get("tasks", []))} for row in rows]
+    rows = rows.filter(project=arguments.project(slug)) if slug else rows
+    names = "plan=pk project=project.slug version status document=document.filename hash=content_hash comment"
+    found = [fields(row, names) | {"tasks": len(row.content.get("tasks", []))} for row in rows]
     say_all(found)
 
 
@@ -119,7 +123,7 @@ def say_all(rows: list[dict[str, Any]]) -> int:
 
 
 @command.command()
-@click.argument("plan", type=django.numbered_plan)
+@click.argument("plan", type=arguments.numbered_plan)
 @output.json_option
 def show(plan: Plan) -> None:
     """Show plan PLAN: its tasks, their dependencies, and the problems that validation found."""
@@ -148,15 +152,15 @@ def say(plan: dict[str, Any], project: str, status: str) -> int:
 
 
 @command.command()
-@click.argument("plan", type=django.numbered_plan)
+@click.argument("plan", type=arguments.numbered_plan)
 @click.option("--hash", "digest", help="Approve only if the content still has this hash.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def approve(plan: Plan, digest: str | None, user: str) -> None:
     """Approve plan PLAN as it is shown now. Nothing is built before."""
     from projects.services.planning import plans
 
-    by = django.acting_user(user)
+    by = acting_user(user)
     approved = plans.approve_plan(plan, content_hash=digest or plan.content_hash, by=by)
 
     words = f"Plan v{approved.version} of {approved.project.name} is approved by {by}."
@@ -164,10 +168,10 @@ def approve(plan: Plan, digest: str | None, user: str) -> None:
 
 
 @command.command()
-@click.argument("plan", type=django.numbered_plan)
+@click.argument("plan", type=arguments.numbered_plan)
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--comment", default="", metavar="TEXT", help="Why this version exists.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def edit(plan: Plan, file: Path | None, comment: str, user: str) -> None:
     """Make a new version of plan PLAN from FILE (JSON or YAML, as `plan show --json` prints it), or in $EDITOR.
@@ -179,7 +183,7 @@ def edit(plan: Plan, file: Path | None, comment: str, user: str) -> None:
     from projects.errors import BadInput
     from projects.services.planning import plans
 
-    by = django.acting_user(user)
+    by = acting_user(user)
     content = _read(file) if file else _typed(plan)
     if isinstance(content, str):
         raise WrongUse(content, f"`aiswe plan show {plan.pk} --json` prints the shape.")
@@ -200,13 +204,13 @@ def edit(plan: Plan, file: Path | None, comment: str, user: str) -> None:
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option(
     "--samples", default=0, type=click.IntRange(0, 20), help="First have the planner make so many more plans."
 )
 @click.option("--count", default=10, show_default=True, type=click.IntRange(1, 100), help="Show at most so many plans.")
 @click.option("--take", default="", metavar="NAME", help="Make this variant a new version, which waits for approval.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def variants(project: Project, samples: int, count: int, take: str, user: str) -> None:
     """Compare the newest valid plan of PROJECT with variants of it, simulated with as many tasks at a time as allowed.
@@ -221,7 +225,7 @@ def variants(project: Project, samples: int, count: int, take: str, user: str) -
     if newest is None:
         raise WrongUse(f"{project.name} has no plan yet.", "Variants are made from a plan.")
     if samples:
-        _sample(newest, samples, django.acting_user(user))
+        _sample(newest, samples, acting_user(user))
     compared = variants.compare(newest.document, count=count)
     if take:
         found = next((one for one in compared.variants if one.name == take), None)
@@ -229,7 +233,7 @@ def variants(project: Project, samples: int, count: int, take: str, user: str) -
             raise WrongUse(
                 f"There is no variant {take!r}.", f"There are {', '.join(one.name for one in compared.variants[1:])}."
             )
-        made = variants.take_variant(newest, digest=found.digest, by=django.acting_user(user))
+        made = variants.take_variant(newest, digest=found.digest, by=acting_user(user))
         output.answer(_document(made), f"{made.comment} It is plan {made.pk} now.\nNext: aiswe plan approve {made.pk}")
         return
     document = {
@@ -285,4 +289,4 @@ def _kept(text: str) -> Path:
 
 
 def _document(plan: Plan) -> dict[str, Any]:
-    return output.fields(plan, "plan=pk project=project.slug version status hash=content_hash problems content")
+    return fields(plan, "plan=pk project=project.slug version status hash=content_hash problems content")

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, documents, output
+from aiswe_site.cli import arguments, documents
 from aiswe_site.cli.commands import administration, ask, delivery, importing
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
 
 if TYPE_CHECKING:
     from projects.models import Project
@@ -32,7 +35,7 @@ for _one in (importing.take_in, importing.measure, ask.index, *administration.CO
 @click.option("--scaffold", is_flag=True, help="Start from the architecture diagram in the document.")
 @click.option("--autonomy", default="plan_gates", show_default=True, help="plan_only, plan_gates, gates_only or none.")
 @click.option("--model", default="", help="A model of the server; the configured one by default.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def new(
     name: str,
@@ -59,7 +62,7 @@ def new(
     django.start()
     from projects.services.repositories.recipes import started_project
 
-    by = django.acting_user(user)
+    by = acting_user(user)
     found = read or documents.read_ticket_or_file(file, ticket, by)
     recipe = documents.recipe(started_from)
     if drawn is not None:
@@ -75,13 +78,13 @@ def new(
         result["questions"] = list(drawn[1].questions)
         words = " ".join([words, *(f"\nOpen: {one}" for one in drawn[1].questions)])
     output.answer(result, f"Project {project.slug} created; {words}\nNext: aiswe run watch {result['run']}")
-    django.tell_worker()
+    arguments.tell_worker()
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("changes", nargs=-1, metavar="[LIMIT=NUMBER]...")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def limits(project: Project, changes: tuple[str, ...], user: str) -> None:
     """Show the budgets of PROJECT (its short name), or change them: `limits todo task_tokens=800000 max_retries=8`.
@@ -99,7 +102,7 @@ def limits(project: Project, changes: tuple[str, ...], user: str) -> None:
 
     if wanted:
         try:
-            projects.update_settings(project, by=django.acting_user(user), limits=wanted)
+            projects.update_settings(project, by=acting_user(user), limits=wanted)
         except BadInput as wrong:
             raise WrongUse(str(wrong), f"`aiswe project limits {project.slug}` shows them.") from wrong
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from aiswe_site.cli import documents, output
+from aiswe_site.cli import documents
+from aiswe_site.terminal import output
 
 
 @click.group()
@@ -30,7 +31,7 @@ def index() -> None:
 @output.json_option
 def show(recipe: str) -> None:
     """Show RECIPE, a name, a folder or a git address: its files, its rules and its origin. Nothing of it is run."""
-    from aiswe_site.cli import django
+    from aiswe_site.startup import django
 
     django.start(migrate=False)  # git addresses need the settings for hosts and credentials
     found = documents.recipe(recipe)

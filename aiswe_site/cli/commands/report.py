@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
 
 
 @click.group()
@@ -15,8 +18,8 @@ def command() -> None:
 @command.command()
 @click.option("--week", default="", metavar="WEEK", help="A week like 2026-W48; this one by default.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the costs as CSV.")
-@django.project_option
-@django.as_option
+@arguments.project_option
+@arguments.as_option
 @output.json_option
 def weekly(week: str, as_csv: bool, slug: str, user: str) -> int:
     """Show the weekly report: headline, what needs you, delivered, stuck, cost per requirement, measures.
@@ -32,10 +35,10 @@ def weekly(week: str, as_csv: bool, slug: str, user: str) -> int:
     from projects.services.insight.report_text import text_of
     from projects.services.insight.weeks import Week
 
-    person, now = django.acting_user(user), timezone.now()
+    person, now = acting_user(user), timezone.now()
     projects = Project.objects.visible_to(person)
     if slug:
-        projects = projects.filter(pk=django.project(slug).pk)
+        projects = projects.filter(pk=arguments.project(slug).pk)
     asked = Week.parse(week) if week else Week.of(now)
     needs = waiting_for(person, now, projects.values_list("pk", flat=True) if slug else None)
     report = weekly_report(projects, asked, now=now, needs=needs)

@@ -9,8 +9,11 @@ import click
 
 from agents.events.base import counted
 from agents.requirements.model import KINDS
-from aiswe_site.cli import django, documents, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments, documents
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from agents.requirements.documents import Document
@@ -90,12 +93,12 @@ def _list(document: Document, found: Extraction) -> None:
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("file", type=documents.GIVEN, required=False)
 @click.option("--ticket", default="", metavar="URL", help=documents.TICKET)
 @click.option("--replaces", is_flag=True, help="It replaces the one of its name, else the newest.")
 @click.option("--adds", is_flag=True, help="It adds to the earlier ones, whatever its name.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def upload(project: Project, file: str | None, ticket: str, replaces: bool, adds: bool, user: str) -> None:
     """Give PROJECT (its short name) a document: its first, or the next one. It is read, then planned.
@@ -111,7 +114,7 @@ def upload(project: Project, file: str | None, ticket: str, replaces: bool, adds
 
     from projects.errors import BadInput
 
-    by = django.acting_user(user)
+    by = acting_user(user)
     found = documents.read_ticket_or_file(file, ticket, by, project)
     with transaction.atomic():
         try:
@@ -119,7 +122,7 @@ def upload(project: Project, file: str | None, ticket: str, replaces: bool, adds
         except BadInput as refused:
             raise WrongUse(str(refused), "Leave out --replaces.") from refused
     output.answer(result, f"{words[:1].upper()}{words[1:]}\nNext: aiswe run watch {result['run']}")
-    django.tell_worker()
+    arguments.tell_worker()
 
 
 spec_option = click.option(
@@ -128,7 +131,7 @@ spec_option = click.option(
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @spec_option
 @output.json_option
 def show(project: Project, spec: str) -> None:
@@ -165,7 +168,7 @@ def show(project: Project, spec: str) -> None:
             output.say("--accept-read takes all that the model reads in the document.")
 
     names = "document=pk version status"
-    result = {"project": project.slug, **output.fields(document, names), "requirements": found}
+    result = {"project": project.slug, **fields(document, names), "requirements": found}
     replaces = document.replaces.version if document.replaces else None
     output.answer({**result, "replaces": replaces, "difference": difference}, people)
 
@@ -193,11 +196,11 @@ def _document(project: Project, spec: str) -> RequirementDocument:
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @spec_option
 @click.option("--accept", "keys", multiple=True, metavar="KEY", help="Accept this suggestion too; may be repeated.")
 @click.option("--accept-read", is_flag=True, help="Accept what the model alone reads in the document as asked for.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def confirm(project: Project, spec: str, keys: tuple[str, ...], accept_read: bool, user: str) -> None:
     """Confirm the requirements of PROJECT (its short name): what its newest document says is accepted.
@@ -210,7 +213,7 @@ def confirm(project: Project, spec: str, keys: tuple[str, ...], accept_read: boo
     from projects.services.planning import documents as service
     from projects.services.planning import suggestions
 
-    by, document = django.acting_user(user), service.extract_written(_document(project, spec))
+    by, document = acting_user(user), service.extract_written(_document(project, spec))
     suggested = suggestions.suggested(document).values_list("key", flat=True)
     if unknown := sorted(set(keys) - set(suggested)):
         known = ", ".join(suggested) or "none"
@@ -232,13 +235,13 @@ def confirm(project: Project, spec: str, keys: tuple[str, ...], accept_read: boo
     result = {"project": project.slug, "document": document.pk, "accepted": accepted, "rejected": left_out}
     planning = document.runs.order_by("-pk").first()
     output.answer(result, f"{words}\nNext: aiswe run watch {planning.pk}" if planning else words)
-    django.tell_worker()
+    arguments.tell_worker()
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @spec_option
-@django.as_option
+@arguments.as_option
 @output.json_option
 def withdraw(project: Project, spec: str, user: str) -> None:
     """Take back the newest document of PROJECT (its short name), as long as nothing was built from it.
@@ -248,19 +251,19 @@ def withdraw(project: Project, spec: str, user: str) -> None:
     from projects.services.planning.withdrawing import withdraw_document
 
     document = _document(project, spec)
-    withdraw_document(document, by=django.acting_user(user))
+    withdraw_document(document, by=acting_user(user))
     output.answer({"project": project.slug, "document": document.pk}, f"{document} is withdrawn.")
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("text")
 @spec_option
 @click.option(
     "--kind", default="functional", show_default=True, type=click.Choice([kind.replace("_", "-") for kind in KINDS])
 )
 @click.option("--criterion", "criteria", multiple=True, metavar="TEXT", help="How one sees it; may be repeated.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def add(project: Project, text: str, spec: str, kind: str, criteria: tuple[str, ...], user: str) -> None:
     """Add the requirement TEXT, which is not in the newest document of PROJECT (its short name); it is accepted."""
@@ -269,9 +272,7 @@ def add(project: Project, text: str, spec: str, kind: str, criteria: tuple[str, 
     document = _open(project, spec)
     if (same := document.requirements.filter(text=text.strip()).first()) is not None:
         raise WrongUse(f"{document} says that already: {same.key}.", f"`aiswe requirements show {project.slug}`")
-    row = add_requirement(
-        document, by=django.acting_user(user), text=text, kind=kind.replace("-", "_"), acceptance=criteria
-    )
+    row = add_requirement(document, by=acting_user(user), text=text, kind=kind.replace("-", "_"), acceptance=criteria)
     _changed(document, [row])
 
 
@@ -279,17 +280,17 @@ def _deciding(verb: str, about: str) -> None:
     """Add the command that moves requirements to what `verb` says."""
 
     @command.command(verb, help=about)
-    @click.argument("project", type=django.named_project)
+    @click.argument("project", type=arguments.named_project)
     @click.argument("keys", nargs=-1, required=True, metavar="KEY...")
     @spec_option
-    @django.as_option
+    @arguments.as_option
     @output.json_option
     def decide(project: Project, keys: tuple[str, ...], spec: str, user: str) -> None:
         from django.db import transaction
 
         from projects.services.planning.documents import set_requirement
 
-        by, document = django.acting_user(user), _open(project, spec)
+        by, document = acting_user(user), _open(project, spec)
         rows = {row.key: row for row in document.requirements.all()}
         if unknown := [key for key in keys if key not in rows]:
             raise WrongUse(f"{document} has no requirement {', '.join(unknown)}.", f"It has: {', '.join(rows)}.")
@@ -303,6 +304,6 @@ _deciding("reject", "Reject requirements by their KEYs: they are not built.")
 
 def _changed(document: RequirementDocument, rows: list[Requirement]) -> None:
     words = "\n".join(f"{row.get_status_display()}: {row.key} {row.text}" for row in rows)
-    found = [output.fields(row, "key origin kind status text acceptance") for row in rows]
+    found = [fields(row, "key origin kind status text acceptance") for row in rows]
     result = {"project": document.project.slug, "document": document.pk, "requirements": found}
     output.answer(result, f"{words}\nNext: {documents.to_confirm(document)}")

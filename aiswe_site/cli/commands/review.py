@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
 
 HOW_SURE = {
     "proven": "proven by a test",
@@ -25,7 +28,7 @@ HOW_SURE = {
 @click.option("--send", is_flag=True, help="Then write the remarks to the request; asks for a yes.")
 @click.option("--yes", is_flag=True, help="Confirm without being asked.")
 @click.option("--no-tests", is_flag=True, help="Do not run the project's own tests before and after.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def command(change: str, slug: str, request: int | None, send: bool, yes: bool, no_tests: bool, user: str) -> int:
     """Review what HEAD changes against BASE, two branches, tags or commits of PROJECT; BASE...HEAD: since both parted.
@@ -44,7 +47,7 @@ def command(change: str, slug: str, request: int | None, send: bool, yes: bool, 
     from projects.models import Run
     from projects.services.forges import reviewing as requests
 
-    by, project = django.acting_user(user), django.project(slug)
+    by, project = acting_user(user), arguments.project(slug)
     try:
         if request:
             made = requests.review_request(project, request, by=by, run_suites=not no_tests)

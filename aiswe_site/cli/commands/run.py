@@ -8,8 +8,12 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from agents.events.base import counted
-from aiswe_site.cli import django, documents, output, watching
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments, documents, watching
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from projects.models import Plan, PullRequest, Run
@@ -33,20 +37,20 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("plan", type=django.numbered_plan)
-@django.as_option
+@click.argument("plan", type=arguments.numbered_plan)
+@arguments.as_option
 @output.json_option
 def start(plan: Plan, user: str) -> None:
     """Build the approved plan PLAN."""
     from projects.services.planning import runs
 
-    run = runs.start_build(plan, by=django.acting_user(user))
+    run = runs.start_build(plan, by=acting_user(user))
     _say(run, f"Next: aiswe run watch {run.pk}")
-    django.tell_worker()
+    arguments.tell_worker()
 
 
 @command.command()
-@click.argument("run", type=django.numbered_run)
+@click.argument("run", type=arguments.numbered_run)
 @output.json_option
 def show(run: Run) -> None:
     """Show run RUN: its tasks, what each waits for or ended with, and what its model calls took.
@@ -60,7 +64,7 @@ def show(run: Run) -> None:
 
     names = "key title status tries why commit escalation"
     tasks = run.tasks.annotate(tries=Count("attempts"), asked=F("asked_by__key")).order_by("ordinal")
-    found = [output.fields(task, names) | {"asked_by": task.asked or ""} | usage_of(task_id=task.pk) for task in tasks]
+    found = [fields(task, names) | {"asked_by": task.asked or ""} | usage_of(task_id=task.pk) for task in tasks]
     section = request_section(run) if run.kind == run.Kind.BUILD and run.base_commit else ""
     document = {**_document(run), "by_task": found} | ({"failed_build": section} if section else {})
     say_whole(document, "\n\n".join(filter(None, [_words(run), section])), waits(run))
@@ -78,12 +82,12 @@ def say_whole(document: dict[str, Any], words: str, waits: str) -> int:
 
 
 @command.command()
-@click.argument("run", type=django.numbered_run)
+@click.argument("run", type=arguments.numbered_run)
 @click.option("--after", default=0, type=click.IntRange(0), help="Leave out events up to this number.")
 @click.option("--task", default="", metavar="KEY", help="Show only events of this task.")
 @click.option("--role", default="", metavar="ROLE", help="Show only events of this role, like coder.")
 @click.option("--type", "kind", default="", metavar="TYPE", help="Show only this type, or all that begin so: gate.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def watch(run: Run, after: int, task: str, role: str, kind: str, user: str) -> int:
     """Show what run RUN does until it ends or needs a person; exit code 1 unless it finished with nothing left out.
@@ -106,9 +110,9 @@ def watch(run: Run, after: int, task: str, role: str, kind: str, user: str) -> i
 
 
 @command.command()
-@click.argument("run", type=django.numbered_run)
+@click.argument("run", type=arguments.numbered_run)
 @click.argument("file", type=click.File("wb"))
-@django.as_option
+@arguments.as_option
 @output.json_option
 def export(run: Run, file: IO[bytes], user: str) -> None:
     """Write run RUN to one packed FILE, redacted, which `aiswe run replay` shows on another installation.
@@ -117,7 +121,7 @@ def export(run: Run, file: IO[bytes], user: str) -> None:
     """
     from projects.services.insight import replays
 
-    for part in replays.export_run(run, by=django.acting_user(user)):
+    for part in replays.export_run(run, by=acting_user(user)):
         file.write(part)
     output.answer(
         {"run": run.pk, "events": run.last_seq, "file": file.name}, lambda: output.say(f"{file.name} is written.")
@@ -126,7 +130,7 @@ def export(run: Run, file: IO[bytes], user: str) -> None:
 
 @command.command()
 @click.argument("file", type=click.File("rb"))
-@django.as_option
+@arguments.as_option
 @output.json_option
 def replay(file: IO[bytes], user: str) -> None:
     """Check FILE, which `aiswe run export` wrote elsewhere, and make a run of it to look at.
@@ -136,7 +140,7 @@ def replay(file: IO[bytes], user: str) -> None:
     django.start()
     from projects.services.insight import replays
 
-    run = replays.replay_run(file, by=django.acting_user(user))
+    run = replays.replay_run(file, by=acting_user(user))
     made = {"run": run.pk, "project": run.project.slug, "replay_of": run.replay_of}
     output.answer(made, lambda: output.say(f"Run {run.pk} is the replay of {run.source}."))
 
@@ -145,17 +149,17 @@ def _steering(verb: str, about: str) -> None:
     """Add the command that steers a run by `verb`."""
 
     @command.command(verb, help=about)
-    @click.argument("run", type=django.numbered_run)
-    @django.as_option
+    @click.argument("run", type=arguments.numbered_run)
+    @arguments.as_option
     @output.json_option
     def steer(run: Run, user: str) -> None:
         from projects.services.planning import runs
 
-        getattr(runs, f"{verb}_run")(run, by=django.acting_user(user))
+        getattr(runs, f"{verb}_run")(run, by=acting_user(user))
         run.refresh_from_db()
         _say(run)
         if verb == "resume":
-            django.tell_worker()
+            arguments.tell_worker()
 
 
 _steering("resume", "Continue a paused or failed run where it stopped.")
@@ -164,8 +168,8 @@ _steering("cancel", "End run RUN for good; what was merged stays.")
 
 
 @command.command("take-in")
-@click.argument("run", type=django.numbered_run)
-@django.as_option
+@click.argument("run", type=arguments.numbered_run)
+@arguments.as_option
 @output.json_option
 def take_in(run: Run, user: str) -> int:
     """Put the commits of run RUN on top of what others put on the base branch meanwhile.
@@ -174,7 +178,7 @@ def take_in(run: Run, user: str) -> int:
     """
     from projects.engine.base_branch import outcome_of, take_in_base
 
-    taken = take_in_base(run, by=django.acting_user(user))
+    taken = take_in_base(run, by=acting_user(user))
     document = {"run": run.pk, "commits": taken.commits, "conflicts": list(taken.conflicts)}
     words = f"{'✕' if taken.conflicts else '✓'} {outcome_of(run, taken)}"
     return output.answer(document, words, ok=not taken.conflicts)
@@ -191,7 +195,7 @@ def _document(run: Run) -> dict[str, Any]:
     from projects.services.planning import runs
 
     names = "run=pk kind project=project.slug status left_out why recording events=last_seq"
-    return output.fields(run, names) | runs.totals(run)
+    return fields(run, names) | runs.totals(run)
 
 
 def _words(run: Run) -> str:
@@ -208,11 +212,11 @@ def _say(run: Run, more: str = "", *, ok: bool = True) -> int:
 
 
 @command.command()
-@click.argument("run", type=django.numbered_run)
+@click.argument("run", type=arguments.numbered_run)
 @click.option("--draft", is_flag=True, help="As a draft.")
 @click.option("--look", is_flag=True, help="Only ask how the pull request is; nothing is sent.")
 @click.option("--yes", is_flag=True, help="Confirm without being asked.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def request(run: Run, draft: bool, look: bool, yes: bool, user: str) -> None:
     """Push the results of build RUN to the project's forge and open a pull request, or bring its open one up to date.
@@ -233,9 +237,9 @@ def request(run: Run, draft: bool, look: bool, yes: bool, user: str) -> None:
             raise WrongUse("A push asks for a yes.", "Add --yes.")
         words = f"Push {target.branch} at {target.commit[:10]} to {target.address} and ask to merge it?"
         click.confirm(words, abort=True, err=True)
-    _say_request(requests.open_request(run, by=django.acting_user(user), commit=target.commit, draft=draft))
+    _say_request(requests.open_request(run, by=acting_user(user), commit=target.commit, draft=draft))
 
 
 def _say_request(made: PullRequest) -> None:
-    told = output.fields(made, "number run=run_id state branch base commit web_address")
+    told = fields(made, "number run=run_id state branch base commit web_address")
     output.answer(told, f"{made.web_address} is {made.state}, at {made.commit[:10]}.")

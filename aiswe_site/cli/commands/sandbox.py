@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from aiswe_site.cli import output
+from aiswe_site.terminal import output
 
 BACKENDS = click.Choice(["auto", "docker", "bubblewrap"])
 

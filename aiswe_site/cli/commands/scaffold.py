@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from aiswe_site.cli import documents, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import documents
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WrongUse
 
 
 @click.command()

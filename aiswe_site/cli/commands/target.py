@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import WrongUse
+from aiswe_site.verbs.fields import fields
 
 if TYPE_CHECKING:
     from projects.models import Project, Target
@@ -37,12 +40,12 @@ def command() -> None:
 
 def _row(target: Target) -> dict[str, Any]:
     live = target.live
-    found = output.fields(target, "name kind production=is_production watched follows options")
+    found = fields(target, "name kind production=is_production watched follows options")
     return found | {"live": live.commit if live else None, "number": live.number if live else None}
 
 
 @command.command("list")
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @output.json_option
 def list_(project: Project) -> int:
     """List the targets of PROJECT and what is live on each."""
@@ -53,29 +56,29 @@ def list_(project: Project) -> int:
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("name")
 @click.option("--kind", type=click.Choice(["sandbox", "compose", "kubernetes"]), default="sandbox", show_default=True)
 @click.option("--production", is_flag=True, help="Each deployment takes a person's yes.")
 @with_options
-@django.as_option
+@arguments.as_option
 @output.json_option
 def add(project: Project, name: str, kind: str, production: bool, user: str, **told: Any) -> int:
     """Add a target called NAME to PROJECT."""
     from projects.services.operations import targets
 
-    by = django.acting_user(user)
+    by = acting_user(user)
     made = targets.add_target(project, name=name, kind=kind, by=by, options=_options(told), production=production)
     return output.answer(_row(made), f"{made.name} was added. `aiswe deploy {project.slug} {name}` deploys to it.")
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("name")
 @click.option("--watched/--not-watched", default=None, help="Whether the operations agent answers incidents.")
 @click.option("--follows/--does-not-follow", default=None, help="Whether what a build merges is deployed.")
 @with_options
-@django.as_option
+@arguments.as_option
 @output.json_option
 def edit(project: Project, name: str, watched: bool | None, follows: bool | None, user: str, **told: Any) -> int:
     """Change how PROJECT is started and watched on NAME; what is not named stays."""
@@ -88,20 +91,20 @@ def edit(project: Project, name: str, watched: bool | None, follows: bool | None
     changed = {key: value for key, value in changes.items() if value is not None}
     if not changed:
         raise WrongUse("Nothing to change was named.", "`aiswe target edit --help` lists what can be.")
-    row = targets.edit_target(target, by=django.acting_user(user), **changed)
+    row = targets.edit_target(target, by=acting_user(user), **changed)
     return output.answer(_row(row), "Kept. It holds from the next deployment on.")
 
 
 @command.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("name")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def remove(project: Project, name: str, user: str) -> int:
     """Forget the target NAME of PROJECT, on which nothing runs."""
     from projects.services.operations import targets
 
-    targets.remove_target(_named(project, name), by=django.acting_user(user))
+    targets.remove_target(_named(project, name), by=acting_user(user))
     return output.answer({"removed": name}, f"{name} is forgotten.")
 
 

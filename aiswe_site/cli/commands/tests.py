@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import CliError, WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.startup import django
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
+from aiswe_site.terminal.problems import CliError, WrongUse
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -33,7 +36,7 @@ def command() -> None:
     "--rounds", type=click.IntRange(1, 12), default=5, show_default=True, help="Maximum number of model replies."
 )
 @click.option("--branch", default="", metavar="NAME", help="Commit them on this new branch, if the review gates pass.")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def write(project: str, module: str, target: float, rounds: int, branch: str, user: str) -> int:
     """Write tests for MODULE (shop.cart, or shop/cart.py) of PROJECT (its short name) and show them as a diff.
@@ -46,8 +49,8 @@ def write(project: str, module: str, target: float, rounds: int, branch: str, us
     from projects.engine.testing import on_request
     from projects.errors import BadInput
 
-    by = django.acting_user(user)
-    found = django.project(project, _projects(by))
+    by = acting_user(user)
+    found = arguments.project(project, _projects(by))
     try:
         made = on_request(found, module, target=target, rounds=rounds, by=by, branch=branch)
     except (NoModule, BadInput) as unknown:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WrongUse
 
 if TYPE_CHECKING:
     from projects.models import Project
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV on stdout, with every line, test and decision.")
 @output.json_option
 def command(project: Project, as_csv: bool) -> int:

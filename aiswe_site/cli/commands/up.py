@@ -6,9 +6,9 @@ import os
 
 import click
 
-from aiswe_site.cli import output
 from aiswe_site.startup.home import Home, home_lock
 from aiswe_site.startup.supervisor import Supervisor, address_of, listen
+from aiswe_site.terminal import output
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 

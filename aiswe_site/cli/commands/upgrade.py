@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import arguments
+from aiswe_site.terminal import output
+from aiswe_site.terminal.operator import acting_user
 
 if TYPE_CHECKING:
     from projects.models import Project
 
 
 @click.command()
-@click.argument("project", type=django.named_project)
+@click.argument("project", type=arguments.named_project)
 @click.argument("package")
 @click.argument("version", default="")
-@django.as_option
+@arguments.as_option
 @output.json_option
 def command(project: Project, package: str, version: str, user: str) -> int:
     """Have PACKAGE of PROJECT upgraded to VERSION, the newest by default.
@@ -26,6 +28,6 @@ def command(project: Project, package: str, version: str, user: str) -> int:
     """
     from projects.engine.other_starts import upgrade
 
-    run = upgrade(project, package, version, by=django.acting_user(user))
+    run = upgrade(project, package, version, by=acting_user(user))
     words = f"Run {run.pk} plans it: aiswe plan show {project.slug}"
     return output.answer({"project": project.slug, "run": run.pk}, words)

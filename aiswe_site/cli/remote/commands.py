@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from aiswe_site.cli import output
 from aiswe_site.cli.commands import administration, approvals, backlog, history, plan, run
 from aiswe_site.cli.overview import COMMANDS
-from aiswe_site.cli.problems import WrongUse
 from aiswe_site.cli.remote.server import RemoteServer, part
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WrongUse
 
 PROJECT = click.argument("project")
 NUMBER = click.IntRange(1)

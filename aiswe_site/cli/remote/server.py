@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from aiswe_site.cli.problems import NO, WRONG_USE, CliError, Missing, WrongUse
+from aiswe_site.terminal.problems import NO, WRONG_USE, CliError, Missing, WrongUse
 
 SECONDS = 60.0
 TOKEN = re.compile(r"aiswe_[0-9a-f]{10}_[A-Za-z0-9_-]{43}")

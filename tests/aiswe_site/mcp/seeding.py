@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
-from aiswe_site.cli.django import start
+from aiswe_site.startup.django import start
 
 
 def main() -> None:

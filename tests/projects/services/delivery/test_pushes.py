@@ -12,8 +12,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as command
+from aiswe_site.startup import django as site_django
 from projects.errors import BadInput, NotAllowed, StaleVersion
 from projects.models import Approval, SiteEvent
 from projects.services.delivery.pushes import push_run
@@ -41,7 +41,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Pa
 
 @pytest.fixture
 def story(remote: Path, tmp_path: Path, settings: Any, enqueued: list[Any], monkeypatch: pytest.MonkeyPatch) -> Story:
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     settings.AISWE_HOME = tmp_path / "home"
     told = tell()
     add_code(told)

@@ -14,8 +14,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as command
+from aiswe_site.startup import django as site_django
 from projects.errors import NotAllowed
 from projects.models import ForgeDelivery, PullRequest, Run, SiteEvent
 from projects.services.forges import listening, polling, receiving
@@ -149,7 +149,7 @@ def test_the_database_decides_which_of_many_is_the_first(request_7: PullRequest,
 def test_the_command_line_sets_up_what_is_heard(
     request_7: PullRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     link, slug = request_7.link, request_7.link.project.slug
     make_user("root", superuser=True)
 

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as command
+from aiswe_site.startup import django as site_django
 from projects.errors import BadInput, NotAllowed, StaleVersion
 from projects.models import Approval, BacklogItem, Event, Project, RequirementDocument, Run, SiteEvent
 from projects.services.audit import chain
@@ -319,7 +319,7 @@ def test_a_page_makes_a_project_of_a_ticket_and_a_backlog_of_a_query(
 def test_commands_name_a_ticket_where_they_name_a_file(
     site: TicketServer, capsys: Any, monkeypatch: Any, tmp_path: Any, settings: Any, enqueued: list[Any]
 ) -> None:
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     settings.AISWE_HOME = tmp_path
     make_user("ada", superuser=True)
     site.add("SHOP-12", "Two coupons", document(bullets("both count")))

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as cli
+from aiswe_site.startup import django as site_django
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Approval, Attempt, Blob, Finding, Run, Usage
 from projects.services.accounts.rights import can
@@ -197,7 +197,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
 def test_a_run_goes_from_one_installation_to_another_on_the_command_line(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     make_user("root", superuser=True)
     file = str(tmp_path / "run.gz")
     assert cli(["run", "export", str(story.run.pk), file, "--as", "root"]) == 0

@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 
 from agents.engine.waiting import Waiting, WaitReason
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as cli_run
+from aiswe_site.startup import django as site_django
 from projects.errors import NotAllowed
 from projects.models import Approval, Run, Task
 from projects.services.decisions import approvals
@@ -108,7 +108,7 @@ def test_its_question_and_its_place_in_the_run_are_shown(client, monkeypatch, ca
     approvals.decide(question, by=owner_of(task.run.project), yes=True)
     waits(task)
     assert "T-01.1" in client.get(reverse("run", args=[task.run_id])).content.decode()
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     assert cli_run(["run", "show", str(task.run_id)]) == 0
     assert "T-01.1 for T-01" in capsys.readouterr().out
 

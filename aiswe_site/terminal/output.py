@@ -6,12 +6,11 @@ import json
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 import click
 
-from aiswe_site.cli.problems import NO
+from aiswe_site.terminal.problems import NO
 
 _JSON = "aiswe.json"  # where the context of a command keeps whether --json was given
 
@@ -45,19 +44,6 @@ def answer(document: Any, people: str | Callable[[], None], *, ok: bool = True) 
     else:
         people()
     return 0 if ok else NO
-
-
-def fields(row: Any, names: str) -> dict[str, Any]:
-    """A row as a document: its attributes by name, `name=attribute` where that is another one.
-
-    An attribute may lead through other rows (`task.key`), and is None where one of them is.
-    """
-    pairs = (word.partition("=") for word in names.split())
-    return {name: reduce(_attribute, (path or name).split("."), row) for name, _, path in pairs}
-
-
-def _attribute(row: Any, name: str) -> Any:
-    return None if row is None else getattr(row, name)
 
 
 def table(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from aiswe_site.cli import output
 from aiswe_site.startup.home import Home, home_lock, wake_worker
 from aiswe_site.startup.supervisor import StartFailed, Supervisor, address_of, listen
 
@@ -24,15 +23,15 @@ class Worker:
 
 
 @contextlib.contextmanager
-def worker() -> Iterator[Worker]:
-    """Somebody works while the block lasts. Raises HomeTaken, PortBusy and StartFailed."""
+def worker(say: Callable[[str], None]) -> Iterator[Worker]:
+    """Somebody works while the block lasts; `say` prints for people. Raises HomeTaken, PortBusy and StartFailed."""
     home = Home.from_environment()
     if wake_worker(home):
         yield Worker(partial(wake_worker, home))
         return
     with home_lock(home), listen("127.0.0.1", 0) as listener:
-        output.note(f"No worker is running: this command works itself, and shows it at {address_of(listener)}")
-        supervisor = Supervisor(home, listener, output.note)
+        say(f"No worker is running: this command works itself, and shows it at {address_of(listener)}")
+        supervisor = Supervisor(home, listener, say)
         with served(supervisor) as failure:
             yield Worker(supervisor.wake, failure)
 

@@ -1,65 +1,26 @@
-"""Django for commands that need the database."""
+"""What commands share: options, arguments that are rows of the database, and the worker that is told of new work."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.startup import django
 from aiswe_site.startup.home import Home, wake_worker
+from aiswe_site.terminal import output
+from aiswe_site.terminal.problems import WrongUse
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
     from projects.models import Project
 
-OPERATOR = "operator"
 as_option: Callable[..., Any] = click.option(
     "--as", "user", default="", metavar="USER", help="Act as this user; the first superuser, else operator, by default."
 )
 project_option: Callable[..., Any] = click.option(
     "--project", "slug", default="", metavar="PROJECT", help="Only of this project (its short name)."
 )
-
-
-def start(*, migrate: bool = True) -> None:
-    """Load Django and bring the database up to date."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
-    import django
-
-    django.setup()
-    if migrate:
-        from aiswe_site.startup.migrating import migrate_in_turn
-
-        migrate_in_turn()
-
-
-def acting_user(name: str) -> User:
-    """The user a command acts as: the named one, else the first superuser, else a new "operator".
-
-    Whoever may run the command owns the database file already, so this gives nobody a right they lacked. The operator
-    has no password: nobody can sign in as it.
-    """
-    from django.contrib.auth import get_user_model
-
-    users = get_user_model().objects
-    if name:
-        found = users.filter(username=name).first()
-        if found is None:
-            raise WrongUse(f"There is no user {name!r}.", "Leave out --as, or name a user of this installation.")
-        return found
-    first = users.filter(is_superuser=True, is_active=True).order_by("pk").first()
-    if first is not None:
-        return first
-    user, made = users.get_or_create(username=OPERATOR)
-    if made:
-        user.set_unusable_password()
-        user.save()
-    return user
 
 
 def row(model: Any, key: int, word: str, hint: str = "`aiswe history` lists them.") -> Any:
@@ -82,7 +43,7 @@ def project(slug: str, hint: str = "`aiswe project list` lists them.") -> Projec
 
 def named_project(slug: str) -> Project:
     """The type of an argument that is a project's short name: the command gets the project, and Django is started."""
-    start()
+    django.start()
     return project(slug)
 
 
@@ -92,7 +53,7 @@ def numbered(model: str, word: str, hint: str = "`aiswe history` lists them.") -
     def find(text: str) -> Any:
         if not text.isdecimal():
             raise click.BadParameter(f"{text!r} is not a valid integer.")
-        start()
+        django.start()
         from django.apps import apps
 
         return row(apps.get_model("projects", model), int(text), word, hint)
