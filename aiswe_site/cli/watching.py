@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import arguments
+from aiswe_site.cli import arguments, questions
 from aiswe_site.terminal import output
 from aiswe_site.terminal.operator import acting_user
 
@@ -126,12 +126,11 @@ def _question(run: Run, put_off: set[int], by: str) -> Approval | None:
 
 def _answer(approval: Approval, by: str) -> bool:
     """Ask the person at the terminal; False when they put it off."""
-    from aiswe_site.cli.commands.approvals import say
     from projects.errors import ProjectsError
     from projects.services.decisions import approvals
 
     output.say("")
-    say(approval)
+    questions.say(approval)
     word = click.prompt("Yes, no or later", type=click.Choice(["y", "n", "l"]), default="l", show_choices=True)
     if word == "l":
         return False

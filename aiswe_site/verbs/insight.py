@@ -11,8 +11,7 @@ from django.utils import timezone
 from pydantic import BaseModel, Field
 
 from agents.prompts.provenance import Source
-from aiswe_site.cli.commands import audit
-from aiswe_site.verbs import answers, facts
+from aiswe_site.verbs import answers, facts, trails
 from aiswe_site.verbs.callers import Caller
 from aiswe_site.verbs.fields import fields
 from aiswe_site.verbs.lookup import AnyProject, Number, Slug, row_of, woken
@@ -24,7 +23,6 @@ from projects.services.accounts import rights
 from projects.services.audit import exports
 from projects.services.audit.canonical import clean_json
 from projects.services.audit.checkpoints import read_heads
-from projects.services.audit.decisions import snapshot
 from projects.services.audit.vocabulary import schema
 from projects.services.backlog import items
 from projects.services.backlog.forecast import progress_of, simulate
@@ -182,12 +180,9 @@ def weekly_report(
 def verify_trail(caller: Caller, run: Number) -> TrailAnswer:
     """Recompute the audit trail of a run and compare it with what is stored outside the database."""
     row = row_of(caller, Run, pk=run)
-    noted = read_heads()
-    with snapshot():
-        document, lines = audit.judged_run(row.pk, noted)
-    document["ok"] = document["ok"] and noted.ok and not document["decisions"]
-    lines += [f"✕ {noted.problem}"] if noted.problem else []
-    return TrailAnswer(**{name: document[name] for name in TrailAnswer.model_fields if name != "lines"}, lines=lines)
+    found = trails.check_run(row.pk, read_heads())
+    document = {name: found.document[name] for name in TrailAnswer.model_fields if name not in ("ok", "lines")}
+    return TrailAnswer(**document, ok=found.ok, lines=found.lines)
 
 
 def export_trail(caller: Caller, run: Number) -> Streamed:

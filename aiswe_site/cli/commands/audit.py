@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
@@ -13,11 +13,6 @@ from aiswe_site.cli import arguments
 from aiswe_site.startup import django
 from aiswe_site.terminal import output
 from aiswe_site.terminal.problems import WrongUse
-
-if TYPE_CHECKING:
-    from projects.services.audit.chain import ChainReport
-    from projects.services.audit.checkpoints import Heads
-    from projects.services.audit.decisions import Difference
 
 READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SITE = "site"
@@ -46,120 +41,26 @@ def verify(run: int | None, head: str | None, file: Path | None, key: Path | Non
     states and roles are compared with the trails.
     """
     django.start()
+    from aiswe_site.verbs import trails
+    from projects.models import Run
     from projects.services.audit import signing
     from projects.services.audit.checkpoints import read_heads
-    from projects.services.audit.decisions import snapshot
 
     if head is not None and run is None:
         raise WrongUse("--head belongs to one run.", "Name the run: `aiswe audit verify RUN --head HASH`.")
     noted = read_heads(file, signing.read_public(key.read_text(encoding="utf-8", errors="replace")) if key else None)
-    with snapshot():
-        return _one(run, head, noted) if run is not None else _all(noted)
-
-
-def _one(run: int, head: str | None, noted: Heads) -> int:
-    from projects.models import Run
-
-    arguments.row(Run, run, "run")
-    document, lines = judged_run(run, noted, head)
-    document["heads"] = _heads(noted)
-    ok = document["ok"] and noted.ok and not document["decisions"]
-    return output.answer(document, "\n".join([*lines, *_noted(noted)]), ok=ok)
-
-
-def judged_run(run: int, noted: Heads | None = None, head: str | None = None) -> tuple[dict[str, Any], list[str]]:
-    """What comparing one run's trail found: the document, and its lines for people. Call within `snapshot()`."""
-    from projects.services.audit.checkpoints import read_heads
-    from projects.services.audit.decisions import differences
-
-    report, differ = _report(run, noted or read_heads(), head), differences(run)
-    document = {"run": run, **asdict(report), "decisions": [asdict(each) for each in differ]}
-    return document, [*_words(f"run {run}", report), *_differ(differ)]
-
-
-def _all(noted: Heads) -> int:
-    document, lines = _judged(noted)
-    return output.answer(document, "\n".join(lines), ok=document["ok"])
-
-
-def verdict() -> tuple[bool, list[str]]:
-    """Whether all trails verify, and what is wrong."""
-    from projects.services.audit.checkpoints import read_heads
-    from projects.services.audit.decisions import snapshot
-
-    with snapshot():
-        document, lines = _judged(read_heads())
-    return document["ok"], [line.removeprefix("✕ ") for line in lines if line.startswith("✕")]
-
-
-def _judged(noted: Heads) -> tuple[dict[str, Any], list[str]]:
-    """What comparing everything found: the document, and its lines for people."""
-    from projects.models import Run
-    from projects.services.audit.chain import deleted_projects, missing_runs, verify_site
-    from projects.services.audit.decisions import differences
-
-    reports = {run: _report(run, noted) for run in Run.objects.order_by("pk").values_list("pk", flat=True)}
-    site, gone, differ, deleted = verify_site(noted), missing_runs(noted), differences(), list(deleted_projects())
-    document = {
-        "ok": noted.ok and site.ok and not gone and not differ and all(report.ok for report in reports.values()),
-        "runs": [{"run": run, **asdict(report)} for run, report in reports.items()],
-        "site": asdict(site),
-        "missing": gone,
-        "deleted": [{"project": row.subject, "by": row.actor, "at": row.at, **row.detail} for row in deleted],
-        "decisions": [asdict(each) for each in differ],
-        "heads": _heads(noted),
-    }
-    lines = [line for run, report in reports.items() for line in _words(f"run {run}", report)]
-    lines += _words("the site's trail", site)
-    for row in deleted:
-        runs = ", ".join(str(end["run"]) for end in row.detail["runs"]) or "none"
-        lines.append(
-            f"– project {row.subject} was deleted by {row.actor} on {row.at:%Y-%m-%d %H:%M} UTC; runs: {runs}."
-        )
-    lines += [
-        f"✕ {trail.replace(':', ' ')} was recorded outside the database and is missing from it." for trail in gone
-    ]
-    return document, [*lines, *_differ(differ), *_noted(noted)]
-
-
-def _report(run: int, noted: Heads, head: str | None = None) -> ChainReport:
-    from projects.engine.commits import commit_anchors
-    from projects.models import Run
-    from projects.services.audit.chain import verify_chain
-    from projects.services.audit.checkpoints import trail_of
-
-    anchors, problem = commit_anchors(Run.objects.select_related("project").get(pk=run))
-    report = verify_chain(run, head=head, anchors=[*noted.anchors.get(trail_of(run), ()), *anchors])
-    return replace(report, ok=False, problem=f"{report.problem} {problem}".strip()) if problem else report
-
-
-def _heads(noted: Heads) -> dict[str, Any]:
-    return {"path": str(noted.path), "lines": noted.lines, "ok": noted.ok, "problem": noted.problem}
-
-
-def _words(name: str, report: ChainReport) -> list[str]:
-    if report.ok:
-        words = (
-            f"✓ {name}: {report.events} events, nothing changed, {report.anchors} places noted elsewhere agree. "
-            f"Head {report.head_hash or '(empty)'}"
-        )
+    if run is None:
+        found = trails.check_all(noted)
+        document = found.document
     else:
-        words = f"✕ {name}: {report.problem} {report.events} events before it are verified."
-    fates = ("no outcome is on record yet", "its outcome is unknown; it was started again later")
-    left = report.intents[:20]
-    return [words, *(f"  ! event {each.seq} announced “{each.summary}”: {fates[each.again]}." for each in left)]
-
-
-def _differ(differ: list[Difference]) -> list[str]:
-    return [f"✕ {each.row}: {each.problem}." for each in differ]
-
-
-def _noted(noted: Heads) -> list[str]:
+        arguments.row(Run, run, "run")
+        found = trails.check_run(run, noted, head)
+        document = found.document | {"heads": trails.heads_document(noted)}
     if not (noted.lines or noted.problem or output.wants_json()):
         output.note(
             f"No head hashes are stored in {noted.path} yet: `aiswe up` does it every minute, `aiswe audit note` now."
         )
-    return [f"✕ {noted.problem}"] if noted.problem else []
+    return output.answer(document, "\n".join(found.lines), ok=found.ok)
 
 
 @command.command()

@@ -34,27 +34,28 @@ def command(file: Path, folder: Path | None) -> int:
     manifest = restore(file, home)
     os.environ["AISWE_HOME"] = str(home)
     django.start()
-    from aiswe_site.cli.commands.audit import verdict
+    from aiswe_site.verbs.trails import check_all
+    from projects.services.audit.checkpoints import read_heads
 
-    verified, problems = verdict()
+    trails = check_all(read_heads())
     document = {
         "home": str(home),
         "made_at": manifest["at"],
         "version": manifest["version"],
         "entries": len(manifest["entries"]),
         "repositories": manifest["repositories"],
-        "verified": verified,
-        "problems": problems,
+        "verified": trails.ok,
+        "problems": trails.problems,
     }
 
     def people() -> None:
         output.say(f"✓ {len(manifest['entries'])} files of {manifest['at']} are in {home}, each as it was backed up.")
         output.say(f"✓ {len(manifest['repositories'])} repositories are complete (git fsck).")
-        for problem in problems:
+        for problem in trails.problems:
             output.say(f"✕ {problem}")
-        if verified:
+        if trails.ok:
             output.say(f"✓ The audit trails verify.\nNext: AISWE_HOME={home} aiswe up")
         else:
             output.say(f"  → AISWE_HOME={home} aiswe audit verify")
 
-    return output.answer(document, people, ok=verified)
+    return output.answer(document, people, ok=trails.ok)

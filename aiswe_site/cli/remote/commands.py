@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from aiswe_site.cli.commands import administration, approvals, backlog, history, plan, run
+from aiswe_site.cli import questions
+from aiswe_site.cli.commands import administration, backlog, history, plan, run
 from aiswe_site.cli.overview import COMMANDS
 from aiswe_site.cli.remote.server import RemoteServer, part
 from aiswe_site.terminal import output
@@ -265,7 +266,7 @@ _steering("cancel", "stop", "End run RUN for good; what was merged stays.")
 def _approvals(server: RemoteServer, project: str, everything: bool) -> int:
     """List the questions that you may answer, oldest first."""
     rows = server.all("approvals", "approvals", project=project, which="all" if everything else "pending")
-    return output.answer(rows, lambda: approvals.say_all(rows, everything=everything))
+    return output.answer(rows, lambda: questions.say_all(rows, everything=everything))
 
 
 APPROVAL = click.argument("number", type=NUMBER, metavar="ID")
@@ -276,7 +277,7 @@ def _show_approval(server: RemoteServer, number: int) -> int:
     """Show the question ID with everything it is about, and its answer if there is one."""
     row = server.get(f"approvals/{number}")
     words = row["project"], row["kind"].replace("_", " "), row["status"].capitalize()
-    return output.answer(row, lambda: approvals.say_whole(row, *words))
+    return output.answer(row, lambda: questions.say_whole(row, *words))
 
 
 @_command(
