@@ -5,50 +5,39 @@ from __future__ import annotations
 import re
 
 from agents.requirements.blocks import CLAUSE, DocumentBlock
-from agents.requirements.collector import Collector, as_kind, belongs, kind_of, question, span_of
+from agents.requirements.by_role import RoleReader
+from agents.requirements.collector import belongs, kind_of, question, span_of
 from agents.requirements.drafts import Draft
 from agents.requirements.gherkin import has_scenario
 from agents.requirements.ids import IdMatch, worded_id
-from agents.requirements.languages import ends_open, is_excluded, is_open, is_struck, says
+from agents.requirements.languages import is_excluded, is_open, is_struck, says
 from agents.requirements.legend import legend_pairs
-from agents.requirements.model import KINDS, Paragraph
+from agents.requirements.model import Paragraph
 from agents.requirements.rows import ASIDE
-from agents.requirements.sections import Role, heading_role
-from agents.requirements.sentences import is_modal, label_of, split_sentences, tidy, user_story
+from agents.requirements.sections import heading_role
+from agents.requirements.sentences import is_modal, label_of, tidy, user_story
 from agents.requirements.survey import NAMED, is_named, story_headings, title_items
 from agents.requirements.verdicts import (
-    introduces,
     is_aside,
     is_criterion_of_ears,
     is_marked_out,
     is_withdrawn,
     of_sentence,
-    says_several,
 )
 
-_KINDS = frozenset(KINDS)
 _SCENARIO = re.compile(r"^(?:Scenario(?: Outline)?:|Given\s)")
 _STEP_WORD = re.compile(r"^(?:Given|When|Then|And|But|Examples:)\b|^\|")
-_DEMANDS = frozenset(("functional", "non_functional", "constraint"))
-# Comments, definitions of terms, and fields of reStructuredText.
-_NO_TEXT = re.compile(r"<!--|:\s|:[\w-]+:")
-_ACTOR = re.compile(
-    r"\b(?:systems?|agents?|applications?|apps?|tools?|loop|mechanism|services?|users?)\b", re.IGNORECASE
-)
 
 
-class Walker(Collector):
+class Walker(RoleReader):
     """Decides block by block."""
 
     def __init__(self, blocks: list[DocumentBlock]) -> None:
         super().__init__(blocks)
         self.container: Draft | None = None
         self.container_level = 0
-        self.open: Draft | None = None
         self.criteria = self.told = False
-        self.open_criteria = False
         self.scenario = False
-        self.list_role: Role | None = None
         self.titles, self.stories = title_items(blocks), story_headings(blocks)
         self.ticks = any(b.box == "[x]" for b in blocks) and any(b.kind == "item" and b.box != "[x]" for b in blocks)
         self.list_indent = -1
@@ -271,63 +260,6 @@ class Walker(Collector):
         self.open_criteria = True
         return True
 
-    def _by_role(self, block: DocumentBlock) -> None:
-        role = (self.list_role if block.kind == "item" else None) or self.outline.role()
-        if role == "part" or (role == "prose" and self.specified and self.outline.untitled()):
-            role = "prose" if self.letter or self.numbered or block.kind != "item" else "functional"
-        if role == "prose" and self.listed and block.kind == "item":
-            role = "functional"
-        label, rest = label_of(block.text)
-        labelled = heading_role(label) if label else None
-        if labelled in _KINDS and role in _KINDS and role not in ("non_goal", "acceptance", "story", "goal"):
-            role = labelled or role
-        if block.kind == "item":
-            if label and len(label.split()) < 3 and says("label_aside", label):
-                self._leave_out(block)
-                return
-            if self.letter and not self.listed and role == "prose" and len(split_sentences(block.text)) > 1:
-                self._prose(block)
-                return
-            kind = "constraint" if role == "design" else role if role in _KINDS else None
-            draft = self._draft(block, kind_of(role) if kind is None and role != "prose" else as_kind(kind))
-            draft.source, draft.title = "item", label if rest else ""
-            draft.weak = role == "mute"
-            if role == "question" or (role == "mute" and ends_open(block.text)):
-                self._ask(block)
-                return
-            if role == "mute" or (role == "design" and label.lower().startswith("example")):
-                draft.kind = None
-            self._open(draft)
-            return
-        if _NO_TEXT.match(block.text) or (block.kind == "para" and self.only_mentions(block.text)):
-            self._leave_out(block)
-        elif introduces(block.text) and not (role in _KINDS and rest) and not self.before_example:
-            intro = heading_role(split_sentences(block.text)[-1]) or (
-                "functional" if self.talk and role == "prose" else None
-            )
-            intro = "non_goal" if is_excluded(block.text) else intro
-            if intro in ("non_goal", "acceptance", "question") or (len(block.text.split()) <= 6 and intro in _KINDS):
-                self.list_role = intro
-            self._leave_out(block)
-        elif role == "question":
-            self._ask(block)
-        elif role in _DEMANDS and says_several(block.text):
-            self._prose(block, role)
-        elif role == "goal" or (role in _DEMANDS and says("today", block.text) and not is_modal(block.text)):
-            self._leave_out(block)
-        elif role in _KINDS and not self.is_remark(block, role):
-            draft = self._draft(block, kind_of(role))
-            draft.title = label if rest else ""
-            self._open(draft)
-        elif role == "design" and (is_modal(block.text) or _ACTOR.search(block.text)):
-            self._keep(self._draft(block, "functional"))
-        elif role == "mute" and not ends_open(block.text):
-            self._leave_out(block)
-        elif role == "mute":
-            self._ask(block)
-        else:
-            self._prose(block)
-
     def _scenario_step(self, block: DocumentBlock, following: DocumentBlock | None) -> bool:
         """Gherkin: a scenario is one criterion, of the requirement around it or on its own."""
         text = block.text
@@ -384,10 +316,6 @@ class Walker(Collector):
             self._leave_out(block)
 
     # --- drafts
-
-    def _open(self, draft: Draft) -> None:
-        self.open, self.open_criteria = draft, False
-        self._keep(draft)
 
     def _close(self) -> None:
         """A candidate from prose becomes a requirement when it demands something."""
