@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from agents.context import said_once
 from agents.context.parts import PERSON_SAYS
-from agents.engine.ask import Answer, Question, ask, question_of
+from agents.engine.ask import Answer, Question, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent
@@ -29,26 +29,24 @@ from agents.engine.nodes.removals import (
     where_tests_run,
     without_removed,
 )
+from agents.engine.nodes.until_usable import ask_until_usable, unusable
 from agents.engine.state import TaskState, files_of, key_of
-from agents.events.effects import ErrorRaised, SystemNotice
+from agents.events.effects import SystemNotice
 from agents.events.reasoning import DecisionMade
 from agents.languages.base import Language, PromptWords
 from agents.languages.registry import language_labelled, language_of_task
-from agents.llm.base import Message, ReplyTooLong
+from agents.llm.base import Message
 from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render, sources_in
-from agents.repair.feedback import clip
 from agents.replies.apply import Applied, apply_reply
 from agents.replies.keeping import MIN_LINES, PAGES, Keeping
 from agents.replies.parse import parse_reply
 from agents.replies.types import Reply
 from sandbox.package_index.names import plain_name
 
-ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
 LONG = 300  # lines of a file that is not sent whole
 NO_FILE = "no file was found in it"
 _FENCE = re.compile(r"^(?:`{3,}|~{3,})\w*[ \t]*(?:\n|\Z)", re.MULTILINE)
-UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
 
 
 def is_long(text: str, path: str = "") -> bool:
@@ -133,88 +131,120 @@ def request_files(
     without files why it cannot be used. Returns the longer conversation, the reply and what it changes;
     when nothing could be used, `Applied.files` is empty and `refused` says why. Raises what `ask` raises.
     """
-    name, language = f"{persona.name}-{step}", language_of_task(state["task"])
-    keeping, by_words = Keeping(), removal_words(state["task"])
-    for turn in range(ASK_AGAIN + 1):
-        try:
-            answer = ask(question(state, ctx, persona, messages, step, turn))
-        except ReplyTooLong as endless:
-            # There is nothing to answer to: the same question, sampled anew.
-            if turn == ASK_AGAIN:
-                raise
-            unusable(state, ctx, persona, [str(endless)], f"{name}/{turn}")
-            continue
-        own = [path for path in state["task"].get("files", []) if accept(path)]
-        reply = parse_reply(answer.text, truncated=answer.truncated)
-        if not (reply.files or reply.edits):
-            reply = _with_path(answer, own, language) or reply
-        if persona.name == "tester":
-            reply = where_tests_run(reply, state, ctx)
-        base, unreadable = base_files(state, ctx, paths_of(reply))
-        keeping.base, there = base, {**base, **current}
-        came = came_with_dropped(state, ctx, base)
-        keeping.may_go = or_among(came, by_words)
-        # Of tests `only_added` judges what may go.
-        taken = without_removed(reply, there, keeping.may_go if persona.name == "coder" else bool)
-        there |= (cut := {path: text for path, text in taken.items() if accept(path)})
-        closed = {*unreadable, *(path for path in paths_of(reply) if not accept(path))}
-        # In tests that are there, nothing changes but by an argument that names them.
-        argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
-        if persona.name == "tester":
-            keeping.base, keeping.may_go = there, or_among(came, partial(names_definition, argued))
-        keeps = persona.name == "coder" or (bool(current) and current.keys() >= set(paths_of(reply)))
-        applied = apply_reply(reply, there, read_only=closed, keeping=keeping if keeps else None)
-        applied.files = {**cut, **applied.files} if not applied.refused else applied.files
-        messages = [*messages, as_turn("assistant", answer.text)]
-        doubt = None if dispute is None or any(map(accept, paths_of(reply))) else dispute(reply)
-        if doubt is not None and doubt[0]:
-            applied = Applied(files={}, refused=[doubt])
-            break
-        reasons = [doubt[1]] if doubt else []
-        reasons += [f"{path}: {reason}" for path, reason in applied.refused]
-        if persona.name == "coder":
-            reasons += [
-                f"{path}: {why}"
-                for path, text in applied.files.items()
-                if (why := language.steers_tests(path, text, base.get(path, "")))
-            ]
-        if persona.name == "tester":
-            sent = dict(applied.files)
-            reasons += only_added(state, ctx, applied, argued, reply.removals)
-            keeping.merged |= what_became_of_tests(state, ctx, applied, sent)
-        reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn, base)
-        if persona.name == "coder" and not turn and not reasons:
-            # Said once: after that the test run judges.
-            reasons = absent(state, ctx, applied)
-        if persona.name == "tester" and not turn and not reasons and state["task"].get("files"):
-            reasons = unknown_imports(state, ctx, applied)
-        if persona.name == "tester" and applied.files:
-            reasons += cannot_run(applied, base)
-        # The same files again are an answer too: the writer holds on to what was judged.
-        if not (applied.files or reply.files or reply.edits or reasons) and (missing := lacks(reply)):
-            named = (
-                f"; begin one with ```{words_of_task(state['task']).fence} path={own[0]}"
-                if missing == NO_FILE and own
-                else ""
-            )
-            reasons = [*reply.problems, missing + named]
-        if not reasons:
-            break
-        unusable(state, ctx, persona, reasons, f"{name}/{turn}")
-        if turn == ASK_AGAIN:
-            applied = Applied(files={}, refused=[("reply", reason) for reason in reasons])
-            break
-        # What could not be used is not worth its place in the window: enough stays to see what is meant.
-        again = _refusal([*reasons[:12], *_new_names(applied, reasons)])
-        said = as_turn("assistant", clip(answer.text, UNUSABLE_CHARS))
-        messages = [*messages[:-1], said, as_turn("user", again, step="again")]
+    name, request = f"{persona.name}-{step}", _FileRequest(state, ctx, persona, accept, current, lacks, dispute)
+    last = ask_until_usable(
+        messages,
+        lambda asked, turn: question(state, ctx, persona, asked, step, turn),
+        request.read,
+        lambda read, reasons: _refusal([*reasons[:12], *_new_names(read[1], reasons)]),
+        lambda reasons, turn: unusable(state, ctx, persona, reasons, f"{name}/{turn}"),
+    )
+    (reply, applied), keeping = last.value, request.keeping
+    if last.reasons:
+        applied = Applied(files={}, refused=[("reply", reason) for reason in last.reasons])
     applied.removed = keeping.removed if applied.files else {}
     for path, what in keeping.merged.items():
         if path in applied.files:
             notice = SystemNotice(summary=f"{path}: merged: {what}"[:300], role=persona.name, text=what)
             ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/merged/{path}"))
     record_decisions(state, ctx, persona, reply)
-    return messages, reply, applied
+    return [*last.messages, as_turn("assistant", last.text)], reply, applied
+
+
+@dataclass
+class _FileRequest:
+    """Reads the answers to one request for files; the arguments are those of `request_files`."""
+
+    state: TaskState
+    ctx: TaskContext
+    persona: Persona
+    accept: Callable[[str], bool]
+    current: Mapping[str, str]
+    lacks: Callable[[Reply], str]
+    dispute: Callable[[Reply], tuple[str, str] | None] | None
+    keeping: Keeping = field(default_factory=Keeping)
+
+    def __post_init__(self) -> None:
+        self.language = language_of_task(self.state["task"])
+        self.own = [path for path in self.state["task"].get("files", []) if self.accept(path)]
+        self.by_coder, self.by_tester = self.persona.name == "coder", self.persona.name == "tester"
+
+    def read(self, answer: Answer, turn: int) -> tuple[tuple[Reply, Applied], list[str]]:
+        """The reply and what it changes, and why it cannot be used."""
+        reply = self._parsed(answer)
+        # In tests that are there, nothing changes but by an argument that names them.
+        argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
+        base, unreadable = base_files(self.state, self.ctx, paths_of(reply))
+        applied = self._applied(reply, base, unreadable, argued)
+        doubt = None if self.dispute is None or any(map(self.accept, paths_of(reply))) else self.dispute(reply)
+        if doubt is not None and doubt[0]:
+            return (reply, Applied(files={}, refused=[doubt])), []
+        reasons = [doubt[1]] if doubt else []
+        reasons += [f"{path}: {reason}" for path, reason in applied.refused]
+        reasons += self._steering(applied, base) + self._changed_tests(reply, applied, argued)
+        reasons += crowded(self.state, self.ctx, applied)
+        reasons += screen(self.state, self.ctx, self.persona, applied, turn, base)
+        if not turn and not reasons:
+            reasons = self._unknown_names(applied)
+        if self.by_tester and applied.files:
+            reasons += cannot_run(applied, base)
+        return (reply, applied), reasons or self._lacking(reply, applied)
+
+    def _parsed(self, answer: Answer) -> Reply:
+        reply = parse_reply(answer.text, truncated=answer.truncated)
+        if not (reply.files or reply.edits):
+            reply = _with_path(answer, self.own, self.language) or reply
+        return where_tests_run(reply, self.state, self.ctx) if self.by_tester else reply
+
+    def _applied(self, reply: Reply, base: Mapping[str, str], unreadable: Iterable[str], argued: str) -> Applied:
+        """What the reply changes in the files of `base` and the current ones."""
+        keeping, there = self.keeping, {**base, **self.current}
+        came = came_with_dropped(self.state, self.ctx, base)
+        keeping.base, keeping.may_go = base, or_among(came, removal_words(self.state["task"]))
+        # Of tests `only_added` judges what may go.
+        taken = without_removed(reply, there, keeping.may_go if self.by_coder else bool)
+        there |= (cut := {path: text for path, text in taken.items() if self.accept(path)})
+        closed = {*unreadable, *(path for path in paths_of(reply) if not self.accept(path))}
+        if self.by_tester:
+            keeping.base, keeping.may_go = there, or_among(came, partial(names_definition, argued))
+        keeps = self.by_coder or (bool(self.current) and self.current.keys() >= set(paths_of(reply)))
+        applied = apply_reply(reply, there, read_only=closed, keeping=keeping if keeps else None)
+        applied.files = {**cut, **applied.files} if not applied.refused else applied.files
+        return applied
+
+    def _steering(self, applied: Applied, base: Mapping[str, str]) -> list[str]:
+        """Reasons against what a coder writes to decide how tests run."""
+        steers = self.language.steers_tests
+        files = applied.files.items() if self.by_coder else ()
+        return [f"{path}: {why}" for path, text in files if (why := steers(path, text, base.get(path, "")))]
+
+    def _changed_tests(self, reply: Reply, applied: Applied, argued: str) -> list[str]:
+        """Reasons against what a tester changes in tests that are there; what may not change stays as it is."""
+        if not self.by_tester:
+            return []
+        sent = dict(applied.files)
+        reasons = only_added(self.state, self.ctx, applied, argued, reply.removals)
+        self.keeping.merged |= what_became_of_tests(self.state, self.ctx, applied, sent)
+        return reasons
+
+    def _unknown_names(self, applied: Applied) -> list[str]:
+        """Names that do not exist, reported once: after that the test run judges."""
+        if self.by_coder:
+            return absent(self.state, self.ctx, applied)
+        if self.by_tester and self.state["task"].get("files"):
+            return unknown_imports(self.state, self.ctx, applied)
+        return []
+
+    def _lacking(self, reply: Reply, applied: Applied) -> list[str]:
+        """Why a reply without files cannot be used.
+
+        The same files again are an answer too: the writer holds on to what was judged.
+        """
+        if applied.files or reply.files or reply.edits or not (missing := self.lacks(reply)):
+            return []
+        if missing == NO_FILE and self.own:
+            missing += f"; begin one with ```{words_of_task(self.state['task']).fence} path={self.own[0]}"
+        return [*reply.problems, missing]
 
 
 def _with_path(answer: Answer, own: Sequence[str], language: Language) -> Reply | None:
@@ -245,18 +275,6 @@ def _refusal(reasons: list[str]) -> Material:
     first = [reason.partition("\n") for reason in reasons]
     quoted = [label(f"{said.partition(': ')[0]}\n{lines}", Source.REPOSITORY) for said, _, lines in first if lines]
     return render("task.refused", reasons=[one_line(said) for said, _, _ in first], quoted=joined(quoted))
-
-
-def unusable(state: TaskState, ctx: TaskContext, persona: Persona, reasons: list[str], name: str) -> None:
-    """Put on the record why an answer was not taken."""
-    error = ErrorRaised(
-        summary=f"The {persona.title}'s answer could not be used: {reasons[0]}",
-        role=persona.role,
-        message="; ".join(reasons)[:2000],
-        tool="reply",
-        next_steps=["retry", "adjust", "skip", "escalate"],
-    )
-    ctx.event_log.emit(error, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}:unusable"))
 
 
 def near_the_limit(state: TaskState, ctx: TaskContext) -> None:

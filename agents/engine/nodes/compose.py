@@ -10,15 +10,16 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agents.engine.ask import ask, question_of
+from agents.engine.ask import Answer, Question, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.effects import effect
-from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, add_messages, near_the_limit, one_line, unusable
+from agents.engine.nodes.common import add_messages, near_the_limit, one_line
 from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent
 from agents.engine.nodes.opening import opening
 from agents.engine.nodes.packages import settle_packages
 from agents.engine.nodes.shown_tests import tests_text
+from agents.engine.nodes.until_usable import ASK_AGAIN, ask_until_usable, unusable
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.effects import CommandRan, SystemNotice
 from agents.fragments import assembler, planned
@@ -26,7 +27,7 @@ from agents.fragments.blueprint import LogicFragment, ProjectBlueprint, UIFragme
 from agents.fragments.harness import FAILED, PASSED, Proof, prove
 from agents.fragments.snippets import UnusableCode, logic_problem, read_code, same_code, ui_problem
 from agents.languages.registry import language_of_task
-from agents.llm.base import Message, ReplyTooLong
+from agents.llm.base import Message
 from agents.personas import CODER, DEBUGGER, FRESH_TEMPERATURE, LOGIC_CODER, UI_COMPOSER, Persona
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip
@@ -220,33 +221,31 @@ class _Composer:
         ]
         if persona is not DEBUGGER:
             messages, _ = add_messages(state, ctx, messages)
-        reason = ""
         lacking: list[str] = []
-        for turn in range(ASK_AGAIN + 1):
-            key = key_of(state, f"{step}/{turn}")
-            temperature = FRESH_TEMPERATURE if self.fresh else None
-            asked = question_of(
-                ctx, persona, messages, step=step, key=key, attempt=self.number, temperature=temperature
-            )
-            try:
-                answer = ask(asked)
-            except ReplyTooLong as endless:
-                if turn == ASK_AGAIN:
-                    raise
-                unusable(state, ctx, persona, [str(endless)], f"{step}/{turn}")
-                continue
+
+        def asked(turns: list[Message], turn: int) -> Question:
+            key, temperature = key_of(state, f"{step}/{turn}"), FRESH_TEMPERATURE if self.fresh else None
+            return question_of(ctx, persona, turns, step=step, key=key, attempt=self.number, temperature=temperature)
+
+        def read(answer: Answer, turn: int) -> tuple[str, list[str]]:
             try:
                 code = read_code(answer.text, function, truncated=answer.truncated)
                 reason = check(code) or self._refusal(persona, path, code, turn, lacking)
             except UnusableCode as unread:
-                reason = str(unread)
-            if not reason:
-                return code
-            unusable(state, ctx, persona, [reason], f"{step}/{turn}")
-            again = render("task.fragment-again", reason=one_line(reason))
-            said = as_turn("assistant", clip(answer.text, UNUSABLE_CHARS))
-            messages = [*messages, said, as_turn("user", again, step=f"{step}-again")]
-        raise _GivenUp(f"The {persona.title}'s answers for {function} could not be used: {reason}")
+                return "", [str(unread)]
+            return code, [reason] if reason else []
+
+        last = ask_until_usable(
+            messages,
+            asked,
+            read,
+            lambda _, reasons: render("task.fragment-again", reason=one_line(reasons[0])),
+            lambda reasons, turn: unusable(state, ctx, persona, reasons, f"{step}/{turn}"),
+            step=f"{step}-again",
+        )
+        if last.reasons:
+            raise _GivenUp(f"The {persona.title}'s answers for {function} could not be used: {last.reasons[0]}")
+        return last.value
 
     def _refusal(self, persona: Persona, path: str, code: str, turn: int, lacking: list[str]) -> str:
         """Why the firewall refuses the code, or which of its names Streamlit lacks.

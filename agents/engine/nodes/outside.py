@@ -14,15 +14,12 @@ from agents.engine.ask import check_budget
 from agents.engine.contracts import OverBudget, Stopped, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.common import (
-    ASK_AGAIN,
-    UNUSABLE_CHARS,
     add_messages,
     crowded,
     lessons_text,
     near_the_limit,
     one_line,
     task_facts,
-    unusable,
 )
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.firewall_check import screen
@@ -31,6 +28,7 @@ from agents.engine.nodes.opening import about_of, container_files, note_of, serv
 from agents.engine.nodes.outside_desk import EngineDesk
 from agents.engine.nodes.removals import base_files, tests_of
 from agents.engine.nodes.shown_tests import add_tests, tests_text
+from agents.engine.nodes.until_usable import ASK_AGAIN, UNUSABLE_CHARS, unusable
 from agents.engine.nodes.verify import write_candidate
 from agents.engine.reply_text import first_sentence
 from agents.engine.state import TaskState, key_of, updated

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,16 +12,17 @@ from typing import Any
 
 from agents.checks.check import check_of
 from agents.context.files import CHARS_PER_TOKEN
-from agents.engine.ask import ask, question_of
+from agents.engine.ask import Answer, Question, question_of
 from agents.engine.best_try import objected
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.called_code import code_called
 from agents.engine.nodes.checked import words_on_checks
-from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, task_facts, unusable
+from agents.engine.nodes.common import one_line, task_facts
 from agents.engine.nodes.consent import consent
 from agents.engine.nodes.opening import room_beside
 from agents.engine.nodes.packages import lock_files
 from agents.engine.nodes.removals import base_files, mentions, removed_names, tests_of
+from agents.engine.nodes.until_usable import ASK_AGAIN, ask_until_usable, unusable
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.engine.state import TaskState, files_of, key_of, updated
 from agents.engine.waiting import Waiting, WaitReason
@@ -30,10 +32,11 @@ from agents.gates.feedback import feedback_text, gate_judged
 from agents.languages.registry import language_of_task, languages
 from agents.llm.base import Message, ReplyTooLong
 from agents.personas import REVIEWER
-from agents.prompts.provenance import Source, as_turn, label, render
+from agents.prompts.provenance import Material, Source, as_turn, label, render
 from agents.repair.feedback import clip, counts_text
 from agents.replies.jsonish import parse_json
 from agents.workspace.inside import write_inside
+from agents.workspace.worktree import Change
 
 GATE_ROUNDS = 2  # chances for the coder before a person is asked
 REVIEW_ROUNDS = 2
@@ -164,16 +167,27 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     ctx = runtime.context
     if not ctx.needs_review and all(map(check_of, files_of(state["candidate"]) if words_on_checks(state) else ())):
         return {"verdict": "pass"}
-    tree = write_candidate(state, ctx)
-    task, tests, refused = state["task"], state["candidate"]["tests"], state["history"].get("refused", {})
-    changes = tree.changes(state["base"])
+    changes, tests = write_candidate(state, ctx).changes(state["base"]), state["candidate"]["tests"]
     # Tests first: the requirement is fresh in mind.
     changes = [one for one in changes if one.path in tests] + [one for one in changes if one.path not in tests]
     diff = "".join(change.diff for change in changes)
+    verdict, problems = _verdict_by_parts(state, ctx, changes, diff)
+    if verdict is None:
+        # Sending the coder off to change something would be a guess: nobody said what.
+        return {"verdict": "escalate", "escalation": f"The reviewer's verdict could not be read: {problems[0]}"}
+    judgement = _judgement(state, verdict)
+    decision = _decision(judgement, [requirement["key"] for requirement in state["task"].get("requirements", [])])
+    ctx.event_log.emit(decision, attempt=state["counters"]["attempt"], key=key_of(state, "judgement"))
+    return {"verdict": "pass"} if judgement.approved else _rejected(state, judgement, diff)
+
+
+def _prompt(state: TaskState, ctx: TaskContext, changes: Sequence[Change], diff: str) -> Callable[..., Material]:
+    """The question about a change; what is left to give are the words about one of its parts."""
+    task, tests, refused = state["task"], state["candidate"]["tests"], state["history"].get("refused", {})
     removed = [f"{path}: {name}" for path, names in removed_names(state, ctx).items() for name in names][:REMOVED]
     named = {*task.get("files", []), *tests, *(one.lock for one in languages()), *(one.manifest for one in languages())}
     changed, is_test = {change.path for change in changes}, tests_of(state, ctx)  # which tests there are, it is shown
-    about = partial(
+    return partial(
         render,
         "task.review",
         **task_facts(task, ctx),
@@ -188,6 +202,13 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         answer=label(refused.get("answer", ""), Source.MODEL),
         of_tests=refused.get("of_tests", False),
     )
+
+
+def _verdict_by_parts(
+    state: TaskState, ctx: TaskContext, changes: Sequence[Change], diff: str
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """One verdict on a change, asked for in as many parts as its length needs; None and why when one is unreadable."""
+    about, tests = _prompt(state, ctx, changes, diff), state["candidate"]["tests"]
     rules = render("system.reviewer", house_rules=ctx.house_rules, recipe=ctx.recipe_lines.get(REVIEWER.name, ""))
     system = as_turn("system", rules, persona=REVIEWER.name)
     bare = as_turn("user", about(tests="tests", diff="diff", part=1, parts=2, shown=[]))
@@ -204,54 +225,81 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
             parts=len(parts),
             shown=list(dict.fromkeys(path for path, _ in part)),
         )
-        messages = [system, as_turn("user", prompt, task=task["key"], step="review")]
+        messages = [system, as_turn("user", prompt, task=state["task"]["key"], step="review")]
         one, problems = _verdict(state, ctx, messages, "review" if number == 1 else f"review/part{number}")
         if one is None:
-            # Sending the coder off to change something would be a guess: nobody said what.
-            return {"verdict": "escalate", "escalation": f"The reviewer's verdict could not be read: {problems[0]}"}
+            return None, problems
         verdict["approved"] = verdict["approved"] and one["approved"]
         verdict["wrong_tests"] += one.get("wrong_tests", ())
         if len(parts) == 1 or not one["approved"]:  # why a part was accepted is no objection to another one
             verdict["reasons"] += one["reasons"]
+    return verdict, []
+
+
+@dataclass(frozen=True)
+class _Judgement:
+    """What a verdict comes to: `accepted` is the change, of whose tests some are `wrong` or `missing`."""
+
+    accepted: bool
+    reasons: list[str]
+    wrong: list[str]
+    missing: list[str]
+
+    @property
+    def approved(self) -> bool:
+        return self.accepted and not self.wrong
+
+    @property
+    def for_tester(self) -> list[str]:
+        """Reasons that the coder can do nothing about."""
+        return self.wrong or self.missing
+
+
+def _judgement(state: TaskState, verdict: Mapping[str, Any]) -> _Judgement:
     reasons = [str(reason) for reason in verdict["reasons"]][:8]
     against = [] if verdict["approved"] else reasons
-    missing = [said for said in against if _MISSES_TESTS.search(said) and not task.get("tests_given")]
-    doubted = (said for said in against if said not in missing)
+    missing = [text for text in against if _MISSES_TESTS.search(text) and not state["task"].get("tests_given")]
+    doubted = (text for text in against if text not in missing)
     wrong = _of_tests(state, [*map(str, verdict.get("wrong_tests", ())), *doubted])
-    approved = verdict["approved"] and not wrong
-    for_tester = wrong or missing
     reasons = [*wrong, *(reason for reason in reasons if reason not in wrong)][:8]
-    if not approved and not reasons:
+    if not reasons and not (verdict["approved"] and not wrong):
         reasons = ["the reviewer gave no reason"]
+    return _Judgement(verdict["approved"], reasons, wrong, missing)
+
+
+def _decision(judgement: _Judgement, requirements: list[str]) -> DecisionMade:
     only_tests = "The change is accepted once the tester has judged tests that may be wrong"
-    choice = "Approved" if approved else only_tests if verdict["approved"] else "Not approved"
-    decision = DecisionMade(
-        summary=": ".join(filter(None, [choice, "; ".join(reasons)])),
+    approved, reasons = judgement.approved, "; ".join(judgement.reasons)
+    choice = "Approved" if approved else only_tests if judgement.accepted else "Not approved"
+    return DecisionMade(
+        summary=": ".join(filter(None, [choice, reasons])),
         role="reviewer",
         outcome="ok" if approved else "fail",
         choice="approve" if approved else "reject",
         rejected=[],
-        reason="; ".join(reasons),
-        requirements=[requirement["key"] for requirement in task.get("requirements", [])],
+        reason=reasons,
+        requirements=requirements,
     )
-    ctx.event_log.emit(decision, attempt=state["counters"]["attempt"], key=key_of(state, "judgement"))
-    if approved:
-        return {"verdict": "pass"}
-    rounds = state["counters"]["review_rounds"]
+
+
+def _rejected(state: TaskState, judgement: _Judgement, diff: str) -> TaskState:
+    """Back to the coder or the tester; to a person when they had their rounds, or disagreed already."""
+    reasons, for_tester = judgement.reasons, judgement.for_tester
+    refused, rounds = state["history"].get("refused", {}), state["counters"]["review_rounds"]
     answer = refused.get("answer", "") if bool(for_tester) == refused.get("of_tests") else ""
     if rounds >= REVIEW_ROUNDS or answer:
-        said = f" The {'tester' if for_tester else 'coder'} disagrees: {answer}" if answer else ""
-        why = f"The reviewer does not accept it: {'; '.join(reasons)[:800]}{said}"
+        objection = f" The {'tester' if for_tester else 'coder'} disagrees: {answer}" if answer else ""
+        why = f"The reviewer does not accept it: {'; '.join(reasons)[:800]}{objection}"
         return {"verdict": "escalate", "escalation": why}
     rejected: TaskState = {
-        "verdict": "wrong_tests" if wrong else "missing_tests" if missing else "rejected",
+        "verdict": "wrong_tests" if judgement.wrong else "missing_tests" if judgement.missing else "rejected",
         "history": {
             "refused": {
                 "diff": diff,
                 "reasons": for_tester or reasons,
                 "others": [reason for reason in reasons if for_tester and reason not in for_tester],
                 "of_tests": bool(for_tester),
-                "accepted": verdict["approved"],
+                "accepted": judgement.accepted,
             }
         },
         "counters": {"review_rounds": rounds + 1},
@@ -307,28 +355,30 @@ def _verdict(
     state: TaskState, ctx: TaskContext, messages: list[Message], named: str = "review"
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """Ask until the answer is a verdict of the schema, at most ASK_AGAIN times more; None and why when it never is."""
-    problems: list[str] = []
-    for turn in range(ASK_AGAIN + 1):
-        name = named if not turn else f"{named}/{turn}"
-        try:
-            key, attempt = key_of(state, name), state["counters"]["attempt"]
-            question = question_of(
-                ctx, REVIEWER, messages, step="review", key=key, attempt=attempt, schema=VERDICT_SCHEMA
-            )
-            answer = ask(question)
-        except ReplyTooLong as endless:
-            problems = [str(endless)]
-            unusable(state, ctx, REVIEWER, problems, name)
-            continue
+    attempt = state["counters"]["attempt"]
+
+    def name(turn: int) -> str:
+        return f"{named}/{turn}" if turn else named
+
+    def question(asked: list[Message], turn: int) -> Question:
+        key = key_of(state, name(turn))
+        return question_of(ctx, REVIEWER, asked, step="review", key=key, attempt=attempt, schema=VERDICT_SCHEMA)
+
+    def read(answer: Answer, turn: int) -> tuple[dict[str, Any] | None, list[str]]:
         verdict, problems = parse_json(answer.text, VERDICT_SCHEMA)
-        if isinstance(verdict, dict) and not problems:
-            return verdict, []
-        problems = problems or ["it is not a JSON object"]
-        unusable(state, ctx, REVIEWER, problems, name)
-        again = render("task.unreadable", problems=[one_line(problem) for problem in problems[:8]])
-        messages = [
-            *messages,
-            as_turn("assistant", clip(answer.text, UNUSABLE_CHARS)),
-            as_turn("user", again, step="again"),
-        ]
-    return None, problems
+        if not isinstance(verdict, dict):
+            return None, problems or ["it is not a JSON object"]
+        return verdict, problems
+
+    def record(problems: list[str], turn: int) -> None:
+        unusable(state, ctx, REVIEWER, problems, name(turn))
+
+    def refusal(verdict: object, problems: list[str]) -> Material:
+        return render("task.unreadable", problems=[one_line(problem) for problem in problems[:8]])
+
+    try:
+        last = ask_until_usable(messages, question, read, refusal, record)
+    except ReplyTooLong as endless:
+        record([str(endless)], ASK_AGAIN)
+        return None, [str(endless)]
+    return None if last.reasons else last.value, last.reasons
