@@ -1,20 +1,16 @@
-"""A part of a module put into the module: definitions of the same name are replaced, new ones added.
-
-Lines of the module that the part does not speak of stay byte for byte. What is not clear is refused: overloads in
-another number, a function that the module defines under a condition, other code at module level.
-"""
+"""Parts of Python modules put into the modules."""
 
 from __future__ import annotations
 
 import ast
 import re
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from agents.languages.definitions import CannotMerge, cut_lines
+from agents.languages.merging import Body, Merger, Name, by_key
 from agents.languages.python import syntax
 from agents.languages.python.definitions import (
     COMPOUND,
@@ -31,7 +27,6 @@ from agents.languages.python.definitions import (
 from agents.languages.python.imports import add_imports, is_typing_block
 
 _COMMENT = re.compile(r"[ \t]*#")
-Key = tuple[str, str, str, int]  # name, kind, role, ordinal
 IMPORT = ast.Import | ast.ImportFrom
 
 
@@ -101,7 +96,7 @@ def merged(path: str, old: str, part: str) -> str:
     except syntax.UNREADABLE as error:
         raise CannotMerge(f"it does not parse ({error})") from None
     edits = _Edits()
-    _merge_body(was, new, was.tree.body, new.tree.body, "", edits)
+    _Merger(edits).merge(_body_of(was, was.tree.body), _body_of(new, new.tree.body), "")
     add_imports(path, was.tree, new.tree, edits.insert)
     text = edits.applied(was.lines)
     try:
@@ -119,9 +114,8 @@ def _in_its_class(old: str, part: str) -> str:
     except syntax.UNREADABLE:
         return part
     methods = {node.name for node in new.body if _is_method(node)}
-    owners = [
-        node for node in was.body if isinstance(node, ast.ClassDef) and methods & {key[0] for key in _keyed(node.body)}
-    ]
+    classes = [node for node in was.body if isinstance(node, ast.ClassDef)]
+    owners = [node for node in classes if methods & {name for one in node.body for name, _, _ in names_of(one)}]
     if len(owners) != 1 or not all(map(_is_method, new.body)):
         return part
     head = lines_of(old)[first_line(owners[0]) - 1 : first_line(owners[0].body[0]) - 1]
@@ -192,109 +186,124 @@ def borrows(old: str, part: str) -> bool:
     return bool((used - bound) & there)
 
 
-def _merge_body(
-    was: _Text, new: _Text, old_body: list[ast.stmt], new_body: list[ast.stmt], inside: str, edits: _Edits
-) -> None:
-    there, given = _keyed(old_body), _keyed(new_body)
-    _check(old_body, new_body, there, given, inside)
-    place: ast.stmt | None = None  # the last statement of the old body that the part speaks of
-    waiting: list[ast.stmt] = []  # new statements before the first such
-    done: set[int] = set()
-    matches = [(node, _counterpart(node, there, given, old_body)) for node in _statements(new_body, inside)]
-    for node, match in matches:
-        if match is None:
-            names = {name for name, _, _ in names_of(node)}
-            users = [one for other, one in matches if one is not None and names & _needed_at_once(other)]
-            user = min(users, key=first_line, default=None)
-            if user is not None and (place is None or first_line(user) <= first_line(place)):
-                edits.insert(was.above(user), _added(was, new, user, node, inside, after=False))
-            elif place is None:
-                waiting.append(node)
-            else:
-                near = place if inside else _below_imports(old_body, place, node)
-                edits.insert(was.last(near) + 1, _added(was, new, near, node, inside, after=True))
-            continue
-        if id(match) not in done:
-            done.add(id(match))
-            _replace(was, new, match, node, inside, edits)
-        for one in waiting:
-            edits.insert(was.above(match), _added(was, new, match, one, inside, after=False))
-        place, waiting = match, []
-    end = _end(old_body)
-    for one in waiting:
-        if end is None:
-            raise CannotMerge("the file holds nothing beside which its definitions could stand")
-        edits.insert(was.last(end) + 1, _added(was, new, end, one, inside, after=True))
+@dataclass
+class _Body(Body[ast.stmt]):
+    """Statements of a text."""
+
+    text: _Text
 
 
-def _below_imports(body: list[ast.stmt], place: ast.stmt, node: ast.stmt) -> ast.stmt:
-    """The statement after which a new one stands: `place`, or an import further down that it needs when it is run."""
-    needed = _needed_at_once(node)
-    return max([place, *(one for one in body if needed & set(names_imported(one)))], key=first_line)
+def _body_of(text: _Text, statements: list[ast.stmt]) -> _Body:
+    return _Body(statements, by_key(statements, names_of), text)
 
 
-def _needed_at_once(node: ast.stmt) -> set[str]:
-    """Names that a statement reads when it is run; the body of a function runs later."""
-    functions = [one for one in ast.walk(node) if isinstance(one, FUNCTION)]
-    later = {id(part) for one in functions for line in one.body for part in ast.walk(line)}
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in later}
+@dataclass
+class _Merger(Merger[_Body, ast.stmt]):
+    edits: _Edits
+
+    def names(self, statement: ast.stmt) -> Iterable[Name]:
+        return names_of(statement)
+
+    def start(self, statement: ast.stmt) -> int:
+        return first_line(statement)
+
+    def needed_at_once(self, statement: ast.stmt) -> set[str]:
+        functions = [one for one in ast.walk(statement) if isinstance(one, FUNCTION)]
+        later = {id(part) for one in functions for line in one.body for part in ast.walk(line)}
+        return {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and id(one) not in later}
+
+    def signature(self, statement: ast.stmt) -> list[str]:
+        parts = (getattr(statement, name, None) for name in ("args", "returns"))
+        return [ast.dump(part) for part in parts if isinstance(part, ast.AST)]
+
+    def conditional(self, body: _Body) -> set[str]:
+        return {name for node in body.statements if isinstance(node, COMPOUND) for name in _names_below(node)}
+
+    def to_merge(self, body: _Body, inside: str) -> list[ast.stmt]:
+        """Not imports, docstrings and fillers; of a class its docstring is merged."""
+        nodes = [node for node in body.statements if not isinstance(node, IMPORT | ast.Pass)]
+        return [
+            node
+            for node in nodes
+            if not is_typing_block(node)
+            and (
+                not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+                or (inside and node is body.statements[0] and isinstance(node.value.value, str))
+            )
+        ]
+
+    def check(self, old: _Body, new: _Body, inside: str) -> None:
+        super().check(old, new, inside)
+        for key, node in new.keyed.items():
+            was = old.keyed.get(key)
+            if was is not None and _shares_line(was, old.statements):
+                raise CannotMerge(f"{inside}{key[0]} shares its line with other code")
+            if was is None and not inside and _is_method(node):
+                raise CannotMerge(f"{key[0]} looks like a method and is outside of any class")
+
+    def equivalent(self, statement: ast.stmt, old: _Body) -> ast.stmt | None:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            first = old.statements[0]
+            return first if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else None
+        same = [one for one in old.statements if type(one) is type(statement)]
+        equal = next((one for one in same if ast.dump(one) == ast.dump(statement)), None)
+        if equal is not None:
+            return equal
+        if isinstance(statement, COMPOUND):
+            names = _names_below(statement)
+            if _is_main(statement):
+                return next((one for one in same if _is_main(one)), None)
+            close = [one for one in old.statements if isinstance(one, COMPOUND) and _names_below(one) & names]
+            if len(close) == 1 and _names_below(close[0]) <= names and _header(close[0]) == _header(statement):
+                return close[0]
+            if names and not close and not {key[0] for key in old.keyed} & names:
+                return None
+        raise CannotMerge("it holds code outside of definitions that the file has not, or has otherwise")
+
+    def last_place(self, old: _Body, statement: ast.stmt) -> ast.stmt | None:
+        """The last statement before the call of the program."""
+        return next((node for node in reversed(old.statements) if not _is_main(node)), None)
+
+    def below(self, old: _Body, place: ast.stmt, statement: ast.stmt, inside: str) -> ast.stmt:
+        """`place`, or at the top of a file an import further down that the statement needs when it is run."""
+        if inside:
+            return place
+        needed = self.needed_at_once(statement)
+        return max([place, *(one for one in old.statements if needed & set(names_imported(one)))], key=first_line)
+
+    def put_before(self, old: _Body, new: _Body, near: ast.stmt, statement: ast.stmt, inside: str) -> None:
+        text = new.text.text(new.text.above(statement), new.text.last(statement))
+        self.edits.insert(old.text.above(near), text + _blank(near, statement, inside))
+
+    def put_after(self, old: _Body, new: _Body, near: ast.stmt, statement: ast.stmt, inside: str) -> None:
+        text = new.text.text(new.text.above(statement), new.text.last(statement))
+        self.edits.insert(old.text.last(near) + 1, _blank(near, statement, inside) + text)
+
+    def replace(self, old: _Body, new: _Body, was: ast.stmt, statement: ast.stmt, inside: str) -> None:
+        if isinstance(was, ast.ClassDef) and isinstance(statement, ast.ClassDef):
+            there, given = _body_of(old.text, was.body), _body_of(new.text, statement.body)
+            fills = all(isinstance(one, ast.Pass | ast.Expr) for one in was.body)
+            if _class_header(was) == _class_header(statement) and not (fills and was.body[0].lineno == was.lineno):
+                self.merge(there, given, f"{inside}{statement.name}.")
+                return
+            if lost := there.keyed.keys() - given.keyed.keys():
+                names = ", ".join(sorted({key[0] for key in lost}))
+                raise CannotMerge(f"class {inside}{statement.name} has another head and lacks {names}")
+        # The block's own comments replace those around the old definition; without any, the old ones stay.
+        first, last = first_line(was), was.end_lineno or was.lineno
+        if new.text.above(statement) < first_line(statement):
+            first = old.text.above(was)
+        if new.text.last(statement) > (statement.end_lineno or statement.lineno):
+            last = old.text.last(was)
+        text = new.text.text(new.text.above(statement), new.text.last(statement))
+        if text.splitlines() != old.text.text(first, last).splitlines():
+            self.edits.replace(first, last, text)
 
 
-def _statements(body: list[ast.stmt], inside: str) -> list[ast.stmt]:
-    """What is merged one by one: not imports, docstrings and fillers."""
-    kept = [node for node in body if not isinstance(node, IMPORT | ast.Pass) and not is_typing_block(node)]
-    return [
-        node
-        for node in kept
-        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        or (inside and node is body[0] and isinstance(node.value.value, str))
-    ]
-
-
-def _keyed(body: Iterable[ast.stmt]) -> dict[Key, ast.stmt]:
-    counts: Counter[tuple[str, str, str]] = Counter()
-    found: dict[Key, ast.stmt] = {}
-    for node in body:
-        for one in names_of(node):
-            found[*one, counts[one]] = node
-            counts[one] += 1
-    return found
-
-
-def _check(
-    old_body: list[ast.stmt],
-    new_body: list[ast.stmt],
-    there: dict[Key, ast.stmt],
-    given: dict[Key, ast.stmt],
-    inside: str,
-) -> None:
-    """Raise CannotMerge where the part may mean more than one thing."""
-    conditional = {name for node in old_body if isinstance(node, COMPOUND) for name in _names_below(node)}
-    for one in {key[:3] for key in given}:
-        full = f"{inside}{one[0]}"
-        in_file, in_part = (sum(key[:3] == one for key in keys) for keys in (there, given))
-        if one[0] in conditional:
-            raise CannotMerge(f"{full} is defined under a condition in the file")
-        if in_file and in_file != in_part:
-            raise CannotMerge(f"{full} is defined {in_file} times in the file and {in_part} times in the block")
-        if not in_file and not one[2] and any(key[0] == one[0] for key in there):
-            raise CannotMerge(f"{full} is not a {one[1]} in the file")
-        in_file, in_part = (sum(key[0] == one[0] and key[2] == "overload" for key in keys) for keys in (there, given))
-        if in_file != in_part and any(key[0] == one[0] for key in there):
-            body = one[0], "function", "", 0
-            if not in_part and body in there and body in given and _signature(there[body]) == _signature(given[body]):
-                continue  # what is overloaded has the signature that the overloads were written for
-            raise CannotMerge(f"{full} has {in_file} overloads in the file and {in_part} in the block")
-    for key, node in given.items():
-        old = there.get(key)
-        if old is not None and _shares_line(old, old_body):
-            raise CannotMerge(f"{inside}{key[0]} shares its line with other code")
-        if old is None and not inside and _is_method(node):
-            raise CannotMerge(f"{key[0]} looks like a method and is outside of any class")
-
-
-def _signature(node: ast.stmt) -> list[str]:
-    return [ast.dump(part) for name in ("args", "returns") if isinstance(part := getattr(node, name, None), ast.AST)]
+def _blank(near: ast.stmt, node: ast.stmt, inside: str) -> str:
+    """The blank lines between two statements."""
+    close = not any(isinstance(one, DEFINITION) for one in (near, node))
+    return "" if close else "\n" if inside else "\n\n"
 
 
 def _names_below(node: ast.stmt) -> set[str]:
@@ -314,35 +323,6 @@ def _shares_line(node: ast.stmt, body: list[ast.stmt]) -> bool:
     )
 
 
-def _counterpart(
-    node: ast.stmt, there: dict[Key, ast.stmt], given: dict[Key, ast.stmt], old_body: list[ast.stmt]
-) -> ast.stmt | None:
-    """The statement of the old body that this one stands for; None for a new one. Raises CannotMerge."""
-    keys = [key for key, one in given.items() if one is node]
-    if keys:
-        found = {id(there[key]): there[key] for key in keys if key in there}
-        if len(found) > 1 or (found and any(key not in there for key in keys)):
-            raise CannotMerge(f"{keys[0][0]} and others are assigned together")
-        return next(iter(found.values()), None)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        first = old_body[0]
-        return first if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else None
-    same = [one for one in old_body if type(one) is type(node)]
-    equal = next((one for one in same if ast.dump(one) == ast.dump(node)), None)
-    if equal is not None:
-        return equal
-    if isinstance(node, COMPOUND):
-        names = _names_below(node)
-        if _is_main(node):
-            return next((one for one in same if _is_main(one)), None)
-        close = [one for one in old_body if isinstance(one, COMPOUND) and _names_below(one) & names]
-        if len(close) == 1 and _names_below(close[0]) <= names and _header(close[0]) == _header(node):
-            return close[0]
-        if names and not close and not {key[0] for key in there} & names:
-            return None
-    raise CannotMerge("it holds code outside of definitions that the file has not, or has otherwise")
-
-
 def _header(node: ast.stmt) -> str:
     return ast.dump(node.test) if isinstance(node, ast.If | ast.While) else type(node).__name__
 
@@ -354,39 +334,5 @@ def _is_main(node: ast.stmt) -> bool:
     )
 
 
-def _replace(was: _Text, new: _Text, old: ast.stmt, node: ast.stmt, inside: str, edits: _Edits) -> None:
-    if isinstance(old, ast.ClassDef) and isinstance(node, ast.ClassDef):
-        fills = all(isinstance(one, ast.Pass | ast.Expr) for one in old.body)
-        if _class_header(old) == _class_header(node) and not (fills and old.body[0].lineno == old.lineno):
-            _merge_body(was, new, old.body, node.body, f"{inside}{node.name}.", edits)
-            return
-        if lost := _keyed(old.body).keys() - _keyed(node.body).keys():
-            names = ", ".join(sorted({key[0] for key in lost}))
-            raise CannotMerge(f"class {inside}{node.name} has another head and lacks {names}")
-    # The block's own comments replace those around the old definition; without any, the old ones stay.
-    first, last = first_line(old), old.end_lineno or old.lineno
-    if new.above(node) < first_line(node):
-        first = was.above(old)
-    if new.last(node) > (node.end_lineno or node.lineno):
-        last = was.last(old)
-    text = new.text(new.above(node), new.last(node))
-    if text.splitlines() != was.text(first, last).splitlines():
-        edits.replace(first, last, text)
-
-
 def _class_header(node: ast.ClassDef) -> list[str]:
     return [ast.dump(part) for part in (*node.decorator_list, *node.bases, *node.keywords)]
-
-
-def _added(was: _Text, new: _Text, near: ast.stmt, node: ast.stmt, inside: str, *, after: bool) -> str:
-    """A new statement with the blank lines between it and its neighbour."""
-    text = new.text(new.above(node), new.last(node))
-    close = not any(isinstance(one, DEFINITION) for one in (near, node))
-    blank = "" if close else "\n" if inside else "\n\n"
-    return blank + text if after else text + blank
-
-
-def _end(body: list[ast.stmt]) -> ast.stmt | None:
-    """The statement after which a new one stands: the last before the call of the program."""
-    rest = [node for node in body if not _is_main(node)]
-    return rest[-1] if rest else None
