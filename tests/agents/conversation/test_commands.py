@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.conversation.commands import prose_of, read_commands
+from tests.sizes import scaled
 from tests.tables import each_row
 
 HELLO = 'print("Hello, World!")\n'
@@ -252,8 +253,9 @@ def test_any_reply_is_read_without_losing_its_way(parts: list[str]) -> None:
     assert len(found.commands) <= text.count("<<") + text.count("<")
 
 
-def test_a_long_reply_is_read_in_time_that_grows_with_its_length() -> None:
-    assert len(told("<<WRITE: a.py>>\n" * 3_000)) <= 3_000
+@pytest.mark.whole
+def test_a_long_reply_of_commands_without_an_end_is_read() -> None:
+    assert len(told("<<WRITE: a.py>>\n" * scaled(3_000))) <= 3_000
 
 
 SPOKEN = [

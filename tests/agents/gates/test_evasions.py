@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.gates.base import Policy
+from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
 from tests.agents.gates.samples import BAD
@@ -74,16 +74,38 @@ EVASIONS: dict[str, dict[str, str]] = {
 }
 
 
-@each_row("name", EVASIONS)
+# What these do depends on where they stand; all others are scanned in one run, each in a folder of its own.
+AT_THE_TOP = ["bandit configuration", "semgrepignore", "pyproject and setup.cfg", "ignored folders", "inside .git"]
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+
+
+@each_row("name", AT_THE_TOP)
 def test_known_bad_code_is_blocked_despite(name: str, tmp_path: Path) -> None:
-    for path, text in EVASIONS[name].items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    write(tmp_path, EVASIONS[name])
     report = run_gates(tmp_path)
     assert report.verdict == "blocked"
     assert report.reasons
     # Blocked for the code, not because a scanner failed on an innocent file.
     assert all(tool.ran for tool in report.tools.values())
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
+    root = tmp_path_factory.mktemp("evasions")
+    for name in EVASIONS.keys() - AT_THE_TOP:
+        write(root / name.replace(" ", "-"), EVASIONS[name])
+    return run_gates(root)
+
+
+@each_row("name", EVASIONS.keys() - AT_THE_TOP)
+def test_its_files_are_a_reason_to_block_despite(name: str, together: GateReport) -> None:
+    assert all(tool.ran for tool in together.tools.values())
+    assert [reason for reason in together.reasons if f"{name.replace(' ', '-')}/" in reason]
 
 
 def test_an_unparsable_file_is_named_with_its_line(tmp_path: Path) -> None:

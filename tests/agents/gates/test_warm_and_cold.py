@@ -19,8 +19,9 @@ from benchmarks.stories import change_of_500_lines
 from tests.agents.gates import samples
 from tests.agents.gates.test_bandit_tool import MIXED
 from tests.agents.gates.test_rules import SAMPLES, _program
+from tests.sizes import WHOLE, scaled
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.whole]
 
 needs_semgrep = pytest.mark.skipif(
     find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
@@ -40,8 +41,9 @@ def python_lines() -> list[str]:
 
 
 def varied() -> list[Unit]:
-    """Every mistake that a rule of ours is about, ordinary code, and code with comments that ask for silence."""
+    """Mistakes that our rules are about, ordinary code, and code with comments that ask for silence."""
     wrong = [(rule, text) for rule, kinds in sorted(SAMPLES.items()) for text in kinds["wrong"]]
+    wrong = wrong[:: 1 if WHOLE else 8]
     units = [
         Unit(f"u{number:04d}{suffix}", rule, language, _program(text).encode())
         for number, (rule, text) in enumerate(wrong)
@@ -80,7 +82,7 @@ def test_semgrep_finds_what_its_command_finds_with_the_same_rules(tmp_path: Path
         (Path(r["path"]).name, r["start"]["line"], r["check_id"].rpartition(".")[2], r["extra"]["severity"])
         for r in answer["results"]
     }
-    assert len(wanted) > 40
+    assert len(wanted) > scaled(40, 4)
     assert {(*row[:3], Severity.read(row[3])) for row in wanted} == {
         (f.unit, f.line, f.rule, f.severity) for f in ours.findings
     }
@@ -128,7 +130,7 @@ def test_bandit_in_process_finds_what_its_command_finds_in_a_varied_folder(tmp_p
         (Path(r["filename"]).name, r["line_number"], r["test_id"], r["issue_severity"], r["issue_confidence"])
         for r in json.loads(done.stdout)["results"]
     }
-    assert len(wanted) > 20
+    assert len(wanted) > scaled(20, 4)
     assert {(f.unit, f.line, f.rule, f.severity.name, f.confidence) for f in ours.findings} == wanted
 
 

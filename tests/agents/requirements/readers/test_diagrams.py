@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.requirements.readers.diagrams import image_note, in_words, read_diagrams
+from tests.sizes import scaled
 from tests.tables import each_row
 
 FLOW = """flowchart LR
@@ -170,8 +172,14 @@ def test_whatever_stands_in_a_diagram_is_survived(body: list[str], kind: str) ->
         in_words([found])
 
 
-@pytest.mark.parametrize("line", ["A" + "-" * 1_900, "A[" * 900, '"' * 1_900, "a-" * 900, "A & " * 450, "(" * 1_900])
-@pytest.mark.parametrize("kind", ["graph TD", "sequenceDiagram", "classDiagram", "erDiagram", "C4Context"])
+@pytest.mark.whole
+@each_row(
+    ("line", "kind"),
+    product(
+        ["A" + "-" * 1_900, "A[" * 900, '"' * 1_900, "a-" * 900, "A & " * 450, "(" * 1_900],
+        ["graph TD", "sequenceDiagram", "classDiagram", "erDiagram", "C4Context"],
+    ),
+)
 def test_long_lines_cost_little(line: str, kind: str) -> None:
     """Each would take hours if an expression tried every way to match it."""
-    read_diagrams(["```mermaid", kind, *[line] * 20, "```"])
+    read_diagrams(["```mermaid", kind, *[line] * scaled(20), "```"])
