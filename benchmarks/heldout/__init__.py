@@ -1,1 +1,1 @@
-"""Test sets for the gates and the firewall, kept apart from their rules; see docs/heldout.md."""
+"""Test sets for the gates and the firewall, kept apart from their rules; see docs/explanation/heldout.md."""
