@@ -15,8 +15,8 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from aiswe_site.startup.bounded import bound_answers, bound_bodies  # noqa: E402
-from dashboard.app_proxy import AppProxy  # noqa: E402
-from dashboard.origin import OwnPagesOnly  # noqa: E402
+from dashboard.access.origin import OwnPagesOnly  # noqa: E402
+from dashboard.http.app_proxy import AppProxy  # noqa: E402
 from dashboard.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(

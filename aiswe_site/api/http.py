@@ -22,10 +22,9 @@ from aiswe_site.verbs.callers import Caller
 from aiswe_site.verbs.insight import Streamed
 from aiswe_site.verbs.problems import is_text, misfit_list, misfits
 from aiswe_site.verbs.table import Verb
-from dashboard import address
-from dashboard.api import rate
-from dashboard.api.authentication import NO_TOKEN, WRONG_TOKEN, find_token
-from dashboard.streaming import as_file
+from dashboard.access import address, rate
+from dashboard.access.authentication import NO_TOKEN, WRONG_TOKEN, find_token
+from dashboard.http.streaming import as_file
 from projects.models import ApiToken
 from projects.services.accounts import idempotency
 from projects.services.audit.sitelog import note

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from aiswe_site.terminal.problems import MISSING, OUR_ROOMS, WRONG_USE, problem_from
 from aiswe_site.verbs.problems import sentence_of
-from dashboard.refusals import status_of
+from dashboard.http.refusals import status_of
 from projects.errors import ProjectsError, TooManyTries
 
 MEDIA = "application/problem+json"

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aiswe_site.mcp.server import make_server
 from aiswe_site.verbs.callers import token_owner
-from dashboard.address import one_place
-from dashboard.api.authentication import NO_TOKEN, WRONG_TOKEN, find_token
+from dashboard.access.address import one_place
+from dashboard.access.authentication import NO_TOKEN, WRONG_TOKEN, find_token
 from projects.errors import TooManyTries
 
 PATH = "/mcp"

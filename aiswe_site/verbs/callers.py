@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 
-from dashboard.api import rate
+from dashboard.access import rate
 from projects.errors import NotAllowed, TooManyTries
 from projects.models import ApiToken
 from projects.services.accounts import api_tokens

@@ -119,7 +119,7 @@ def run_of(row: Run, note: str = "") -> answers.RunAnswer:
 
 
 def run_row_of(row: Any) -> answers.RunRowAnswer:
-    """A run that was counted (dashboard.access.counted) as the row of a list."""
+    """A run that was counted (dashboard.access.visibility.counted) as the row of a list."""
     names = "run=pk kind project=project.slug status why recording plan=plan_id tasks=all merged=done events=last_seq"
     found = fields(row, f"{names} created_at finished_at")
     built = (row.kind, row.status) == (Run.Kind.BUILD, Run.Status.FINISHED)

@@ -15,7 +15,7 @@ from aiswe_site.verbs import answers, facts, trails
 from aiswe_site.verbs.callers import Caller
 from aiswe_site.verbs.fields import fields
 from aiswe_site.verbs.lookup import AnyProject, Number, Slug, row_of, woken
-from dashboard.night import headline
+from dashboard.presenters.night import headline
 from projects.engine import questions
 from projects.errors import NotFound
 from projects.models import BacklogItem, Project, Run

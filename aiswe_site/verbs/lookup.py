@@ -10,7 +10,7 @@ from pydantic import Field
 
 from aiswe_site.startup.home import Home, wake_worker
 from aiswe_site.verbs.callers import APPROVE, Caller
-from dashboard import access
+from dashboard.access import visibility
 from projects.errors import NotFound
 from projects.models import Approval, Plan, Project, RequirementDocument, Run, Task
 
@@ -31,7 +31,7 @@ Row = TypeVar("Row", bound=Model)
 
 def row_of(caller: Caller, model: type[Row], **by: Any) -> Row:
     """The row as the caller sees it. Raises NotFound, also for what exists and they may not see."""
-    found = access.visible(model, caller.user).filter(**by).first()
+    found = visibility.visible(model, caller.user).filter(**by).first()
     if found is None:
         word, lister = model._meta.verbose_name, LISTERS.get(model, "list_projects")
         raise NotFound(f"There is no {word} {next(iter(by.values()))!r} that you see. `{lister}` shows what there is.")

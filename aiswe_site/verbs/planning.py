@@ -30,7 +30,7 @@ from aiswe_site.verbs.lookup import (
     row_of,
     woken,
 )
-from dashboard import access
+from dashboard.access import visibility
 from projects.errors import BadInput, NotFound
 from projects.models import Plan, Project, RequirementDocument
 from projects.models.project import NO_APPROVAL
@@ -55,7 +55,7 @@ def _plan(caller: Caller, row: Plan) -> answers.PlanAnswer:
 
 def list_projects(caller: Caller, cursor: Cursor = "", limit: Limit = MOST) -> answers.ProjectsAnswer:
     """List the projects that you may see, newest first."""
-    rows, following = page_of(access.visible(Project, caller.user), cursor, limit)
+    rows, following = page_of(visibility.visible(Project, caller.user), cursor, limit)
     return answers.ProjectsAnswer(projects=[facts.project_of(row) for row in rows], next=following)
 
 
@@ -153,7 +153,7 @@ def list_plans(
     caller: Caller, project: AnyProject = "", cursor: Cursor = "", limit: Limit = MOST
 ) -> answers.PlansAnswer:
     """List plans, newest first."""
-    rows = access.visible(Plan, caller.user)
+    rows = visibility.visible(Plan, caller.user)
     rows = rows.filter(project=row_of(caller, Project, slug=project)) if project else rows
     found, following = page_of(rows, cursor, limit)
     return answers.PlansAnswer(plans=[facts.plan_row_of(row) for row in found], next=following)

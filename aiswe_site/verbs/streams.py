@@ -16,7 +16,7 @@ from aiswe_site.verbs.callers import Caller
 from aiswe_site.verbs.insight import Streamed
 from aiswe_site.verbs.lookup import Number, row_of
 from aiswe_site.verbs.working import After
-from dashboard import access
+from dashboard.access import visibility
 from projects.errors import TooManyTries
 from projects.models import ApiToken, Run
 from projects.services.audit.events import events_after
@@ -75,7 +75,7 @@ def _look(caller: Caller, run: int, after: int, left: int) -> tuple[list[tuple[i
     """The events that are new, and why the stream ends with them; "" when it goes on."""
     try:
         token = ApiToken.objects.select_related("user").filter(pk=caller.token.pk if caller.token else 0).first()
-        row = access.visible(Run, caller.user).filter(pk=run).first()
+        row = visibility.visible(Run, caller.user).filter(pk=run).first()
         if token is None or not token.works or not token.user.is_active or row is None:
             return [], "closed"
         found = events_after(run, after, limit=min(left, 500))

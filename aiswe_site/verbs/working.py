@@ -23,7 +23,7 @@ from aiswe_site.verbs.lookup import (
     row_of,
     woken,
 )
-from dashboard import access
+from dashboard.access import visibility
 from projects.errors import BadInput, NotAllowed, NotFound
 from projects.models import Approval, Event, Finding, Project, Run
 from projects.services.decisions import approvals
@@ -44,7 +44,7 @@ def _approval(caller: Caller, row: Approval) -> answers.ApprovalAnswer:
 
 def list_runs(caller: Caller, project: AnyProject = "", cursor: Cursor = "", limit: Limit = MOST) -> answers.RunsAnswer:
     """List runs, newest first."""
-    rows = access.counted(access.visible(Run, caller.user))
+    rows = visibility.counted(visibility.visible(Run, caller.user))
     rows = rows.filter(project=row_of(caller, Project, slug=project)) if project else rows
     found, following = page_of(rows, cursor, limit)
     return answers.RunsAnswer(runs=[facts.run_row_of(row) for row in found], next=following)
@@ -145,7 +145,7 @@ def list_approvals(
     limit: Limit = MOST,
 ) -> answers.ApprovalsAnswer:
     """List the questions that wait for an answer of your account, oldest first; or all, also answered ones."""
-    rows = approvals.pending_for(caller.user) if which == "pending" else access.visible(Approval, caller.user)
+    rows = approvals.pending_for(caller.user) if which == "pending" else visibility.visible(Approval, caller.user)
     rows = rows.filter(project=row_of(caller, Project, slug=project)) if project else rows
     found, following = page_of(rows, cursor, limit, newest_first=False)
     return answers.ApprovalsAnswer(approvals=[_approval(caller, row) for row in found], next=following)

@@ -12,9 +12,11 @@ from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard import highlight, places, prompt_breakdown, queue, states, stream
-from dashboard import markdown as md
-from dashboard import text as safe
+from dashboard.drawing import states
+from dashboard.live import stream
+from dashboard.presenters import places, prompt_breakdown, queue
+from dashboard.text import highlight, safe
+from dashboard.text import markdown as md
 from projects.models.project import Role
 from projects.services.accounts import rights
 from projects.services.audit.vocabulary import is_known, look_of

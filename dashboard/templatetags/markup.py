@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from dashboard import text as safe
 from dashboard.templatetags.look import May, may
+from dashboard.text import safe
 from projects.models import Project, Run, Task
 
 register = template.Library()

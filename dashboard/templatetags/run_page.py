@@ -8,9 +8,11 @@ from django import template
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from dashboard import conversation, run_graph, stream
+from dashboard.drawing import run_graph
+from dashboard.live import stream
+from dashboard.presenters import conversation
+from dashboard.presenters.why import Why, why_of
 from dashboard.templatetags.look import chip
-from dashboard.why import Why, why_of
 from projects.models import Event, Run, Task
 from projects.values.wording import rounded
 

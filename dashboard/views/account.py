@@ -11,10 +11,10 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 
-from dashboard import address, gatekeeper
-from dashboard.forms import FactorForm, FactorOffForm, PasswordForm, TokenForm
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.access import address, gatekeeper
+from dashboard.forms.projects import FactorForm, FactorOffForm, PasswordForm, TokenForm
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest
 from projects.errors import BadInput, NotAllowed, ProjectsError, TooManyTries
 from projects.services.accounts import api_tokens, second_factor, throttle, users
 from projects.services.accounts.second_factor import check

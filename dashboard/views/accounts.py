@@ -18,10 +18,10 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard import address, gatekeeper
-from dashboard.context import THEMES
-from dashboard.forms import CodeForm, FirstAdminForm
-from dashboard.refusals import local_path
+from dashboard.access import address, gatekeeper
+from dashboard.forms.projects import CodeForm, FirstAdminForm
+from dashboard.http.context import THEMES
+from dashboard.http.refusals import local_path
 from dashboard.views.account import WRONG_CODE
 from projects.errors import NotAllowed, ProjectsError, TooManyTries
 from projects.services.accounts import console_token, second_factor, throttle, users

@@ -10,11 +10,14 @@ from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
-from dashboard import access, dag, diffs, queue, text
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.access import visibility
+from dashboard.drawing import dag
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.presenters import queue
+from dashboard.presenters.weaknesses import FindingGroup, changed, weaknesses_of
+from dashboard.text import diffs, safe
 from dashboard.views.plans import conflict
-from dashboard.weaknesses import FindingGroup, changed, weaknesses_of
 from projects.errors import BadInput, LostRace, StaleVersion
 from projects.models import Approval, Blob, Deployment, Event, Plan, Run
 from projects.services.audit.vocabulary import FileChanged, Thought
@@ -31,7 +34,7 @@ def inbox(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The queue; its length is the badge's number, from the same query."""
     waiting = list(queue.waiting_for(request.user).annotate(behind=Count("task__unblocks")))
     kinds = Counter(row.kind for row in waiting)
-    decided = access.visible(Approval, request.user).exclude(status=Approval.Status.PENDING)
+    decided = visibility.visible(Approval, request.user).exclude(status=Approval.Status.PENDING)
     context = {
         "pending": waiting,
         "together": [(kind, kind.label.lower(), kinds[kind]) for kind in queue.BULK if kinds[kind] > 1],
@@ -124,8 +127,8 @@ def _asked_code(approval: Approval) -> dict[str, Any]:
     (`path`) is not: there the reply that contains it is shown.
     """
     payload = approval.payload
-    written = text.listed(payload.get("paths"), CODE_FILES)
-    paths = written or text.listed(payload.get("path"), 1)
+    written = safe.listed(payload.get("paths"), CODE_FILES)
+    paths = written or safe.listed(payload.get("path"), 1)
     if approval.kind not in ASKS_ABOUT_CODE or approval.task is None or not paths:
         return {}
     rows = Event.objects.filter(task=approval.task, run=approval.run, at__lte=approval.requested_at).order_by("-seq")
@@ -133,7 +136,7 @@ def _asked_code(approval: Approval) -> dict[str, Any]:
     changes = [rows.filter(type=FileChanged.type, payload__path=str(path)).first() for path in written]
     files = [file for change in changes for file in diffs.parse(_blob(change, "diff"))[0]]
     return {
-        "reasons": text.listed(payload.get("reasons"), 50),
+        "reasons": safe.listed(payload.get("reasons"), 50),
         "rule": payload.get("rule"),
         "paths": paths,
         "files": files,
@@ -159,7 +162,7 @@ def _deployment(approval: Approval) -> dict[str, Any]:
 
 def _tests(approval: Approval) -> list[tuple[str, list[diffs.FileDiff]]]:
     """Each existing test that would change, as a diff."""
-    rows = [row for row in text.listed(approval.payload.get("changes"), 50) if isinstance(row, dict)]
+    rows = [row for row in safe.listed(approval.payload.get("changes"), 50) if isinstance(row, dict)]
     sides = [
         [{str(row.get("path")): list(enumerate(str(row.get(side, "")).splitlines(), 1))} for side in ("old", "new")]
         for row in rows

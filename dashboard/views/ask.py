@@ -6,8 +6,8 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest, words
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest, words
 from projects.engine import questions
 from projects.models import Project
 from projects.services.accounts import rights

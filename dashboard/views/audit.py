@@ -9,10 +9,11 @@ from urllib.parse import urlencode
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
 
-from dashboard import access, stream
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest, number, words
-from dashboard.streaming import as_file
+from dashboard.access import visibility
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest, number, words
+from dashboard.http.streaming import as_file
+from dashboard.live import stream
 from projects.models import Event, Run, SiteEvent
 from projects.services.accounts import rights
 from projects.services.audit import chain, exports, intents, signing
@@ -30,7 +31,7 @@ TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 @page("GET")
 def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Runs and the head of each one's chain."""
-    runs = access.counted(access.visible(Run, request.user))
+    runs = visibility.counted(visibility.visible(Run, request.user))
     return show(request, "pages/audit_index.html", {"runs": runs.order_by("-pk")[:200]})
 
 

@@ -11,9 +11,10 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
-from dashboard import access, night
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.access import visibility
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.presenters import night
 from dashboard.views.notices import clock_field
 from projects.engine import build_fixes
 from projects.errors import BadInput
@@ -98,7 +99,7 @@ def _hours_as_typed(stored: Any) -> dict[str, Any]:
 
 def _others(request: AuthenticatedHttpRequest, project: Project, found: forecast.Forecast) -> list[Any]:
     """Other projects' tickets of the same hours, as far as the person may see them."""
-    rows = access.visible(Project, request.user).exclude(pk=project.pk).filter(archived_at=None)
+    rows = visibility.visible(Project, request.user).exclude(pk=project.pk).filter(archived_at=None)
     rows = rows.filter(backlog__assigned_at__isnull=False, backlog__done_at=None, backlog__left_out="").distinct()
     simulated = [(other.name, forecast.simulate(other, found.now)) for other in rows[:MOST_OTHERS]]
     return [(name, other) for name, other in simulated if other.night.span.opens < found.night.span.closes]

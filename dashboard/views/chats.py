@@ -7,10 +7,11 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from dashboard import access, conversation
-from dashboard.pages import page
-from dashboard.refusals import status_of
-from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.access import visibility
+from dashboard.http.pages import page
+from dashboard.http.refusals import status_of
+from dashboard.http.requests import AuthenticatedHttpRequest, number
+from dashboard.presenters import conversation
 from dashboard.views import runs
 from projects.engine import chat as engine
 from projects.errors import ProjectsError
@@ -58,7 +59,7 @@ def say(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
 @page("POST", Run)
 def answer(request: AuthenticatedHttpRequest, run: Run, question: int) -> HttpResponse:
     """Answer what the model asks: yes, yes for the session, or no."""
-    asked = get_object_or_404(access.visible(Approval, request.user), pk=question, run=run, kind=Approval.Kind.CHAT)
+    asked = get_object_or_404(visibility.visible(Approval, request.user), pk=question, run=run, kind=Approval.Kind.CHAT)
     reason = request.POST.get("reason", "").strip()[:4_000]
     try:
         approvals.answer_chat(asked, by=request.user, leave=request.POST.get("leave", ""), reason=reason)

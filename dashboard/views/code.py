@@ -13,12 +13,11 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.csrf import csrf_exempt
 
-from dashboard import access, address
-from dashboard.api import rate
-from dashboard.api.authentication import find_token
-from dashboard.pages import page
-from dashboard.requests import AuthenticatedHttpRequest
-from dashboard.streaming import Pieces, attachment
+from dashboard.access import address, rate, visibility
+from dashboard.access.authentication import find_token
+from dashboard.http.pages import page
+from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.http.streaming import Pieces, attachment
 from projects.errors import BadInput, LimitReached, NotFound, ProjectsError, TooManyTries
 from projects.models import Project, Task
 from projects.services.accounts import api_tokens
@@ -98,7 +97,7 @@ def _for_git(
         request.user = token.user
         try:
             api_tokens.require_scope(token, "read")
-            project = get_object_or_404(access.visible(Project, token.user), pk=pk)
+            project = get_object_or_404(visibility.visible(Project, token.user), pk=pk)
             response = answer(request, project)
         except (Http404, NotFound):
             return _words(404, "There is no such repository, or you do not have access to it.")

@@ -9,9 +9,10 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
-from dashboard import diffs, queue
-from dashboard.pages import page
-from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.http.pages import page
+from dashboard.http.requests import AuthenticatedHttpRequest, number
+from dashboard.presenters import queue
+from dashboard.text import diffs
 from projects.errors import BadInput, StaleVersion
 from projects.models import Task
 from projects.services.decisions import comments, send_back

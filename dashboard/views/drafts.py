@@ -11,11 +11,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils.text import Truncator
 
-from dashboard import dag
-from dashboard.pages import page, show
-from dashboard.plan_forms import SplitForm, TaskForm
-from dashboard.requests import AuthenticatedHttpRequest, number
-from dashboard.text import listed
+from dashboard.drawing import dag
+from dashboard.forms.plans import SplitForm, TaskForm
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest, number
+from dashboard.text.safe import listed
 from dashboard.views.plans import compare, conflict, url_of
 from projects.errors import BadInput, StaleVersion
 from projects.models import Plan, PlanEdits

@@ -8,10 +8,11 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
-from dashboard import best, highlight
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest
-from dashboard.streaming import attachment
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.http.streaming import attachment
+from dashboard.presenters import best
+from dashboard.text import highlight
 from dashboard.views.code import FORMS
 from projects.models import Project
 from projects.services.delivery import downloads, files

@@ -8,10 +8,10 @@ from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 
-from dashboard import access
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest, words
-from dashboard.text import one_line
+from dashboard.access import visibility
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest, words
+from dashboard.text.safe import one_line
 from projects.models import Project, Requirement, Run, Task
 
 EACH = 6  # hits of a kind: what is further down is found with one more letter
@@ -81,7 +81,7 @@ def _projects(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
     page_words = {label.lower(): (label, name) for label, name in OF_PROJECT}
     wanted = [page_words[word] for word in q.lower().split() if word in page_words]
     rest = " ".join(word for word in q.split() if word.lower() not in page_words)
-    for project in access.visible(Project, request.user).filter(_each(rest, "name")).order_by("-pk")[:EACH]:
+    for project in visibility.visible(Project, request.user).filter(_each(rest, "name")).order_by("-pk")[:EACH]:
         name = one_line(project.name, 80)
         found += [PaletteLine(f"{label} of {name}", "", reverse(page, args=[project.pk])) for label, page in wanted]
         found.append(PaletteLine(name, "", reverse("project", args=[project.pk])))
@@ -89,7 +89,7 @@ def _projects(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
 
 
 def _runs(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
-    runs: QuerySet[Run] = access.visible(Run, request.user).order_by("-pk")
+    runs: QuerySet[Run] = visibility.visible(Run, request.user).order_by("-pk")
     number = next((word for word in q.split() if word.isdecimal() and len(word) < 10), "")
     text = " ".join(word for word in q.split() if word != number and word.lower() != "run")
     runs = runs.filter(_each(text, "project__name", "kind", "status"))
@@ -106,7 +106,7 @@ def _runs(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
 
 
 def _tasks(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
-    tasks = access.visible(Task, request.user).filter(_each(q, "key", "title", "run__project__name"))
+    tasks = visibility.visible(Task, request.user).filter(_each(q, "key", "title", "run__project__name"))
     return [
         PaletteLine(
             one_line(f"{task.key} {task.title}", 120),
@@ -118,7 +118,7 @@ def _tasks(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
 
 
 def _requirements(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
-    found = access.visible(Requirement, request.user).filter(_each(q, "key", "author_key", "text"))
+    found = visibility.visible(Requirement, request.user).filter(_each(q, "key", "author_key", "text"))
     return [
         PaletteLine(
             one_line(f"{wish.name} {wish.text}", 120),

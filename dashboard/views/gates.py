@@ -10,12 +10,12 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from dashboard import queue
-from dashboard.forms import DispositionForm
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.forms.projects import DispositionForm
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.presenters import queue
+from dashboard.presenters.weaknesses import FindingGroup, tries_of, weaknesses_of
 from dashboard.views.comments import change_of, review_of
-from dashboard.weaknesses import FindingGroup, tries_of, weaknesses_of
 from projects.errors import BadInput
 from projects.models import Approval, Event, Finding, Task
 from projects.services.audit.vocabulary import GateJudged

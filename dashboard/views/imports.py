@@ -10,10 +10,10 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
-from dashboard.forms import BaselineForm, ImportForm
-from dashboard.pages import page, show
-from dashboard.refusals import status_of
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.forms.projects import BaselineForm, ImportForm
+from dashboard.http.pages import page, show
+from dashboard.http.refusals import status_of
+from dashboard.http.requests import AuthenticatedHttpRequest
 from projects.engine import baseline as baselines
 from projects.errors import ProjectsError
 from projects.models import Approval, Project

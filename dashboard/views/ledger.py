@@ -6,9 +6,9 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
-from dashboard import prompt_breakdown
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest, number
+from dashboard.presenters import prompt_breakdown
 from projects.models import Run, Task
 from projects.services.insight import ledger
 from projects.services.work import usage

@@ -8,8 +8,8 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest, words
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest, words
 from projects.services.memory import lessons
 
 # A state's word, its look among the states of work, and what it means.

@@ -12,9 +12,9 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
-from dashboard.pages import page, show
-from dashboard.refusals import status_of
-from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.http.pages import page, show
+from dashboard.http.refusals import status_of
+from dashboard.http.requests import AuthenticatedHttpRequest, number
 from projects.errors import ProjectsError
 from projects.models import Notice, NoticeChannel, NoticeKind
 from projects.services.decisions import approvals

@@ -13,10 +13,10 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from dashboard import access
-from dashboard.pages import page, show
-from dashboard.refusals import status_of
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.access import visibility
+from dashboard.http.pages import page, show
+from dashboard.http.refusals import status_of
+from dashboard.http.requests import AuthenticatedHttpRequest
 from projects.errors import BadInput, ProjectsError
 from projects.models import Deployment, Incident, Project, Target
 from projects.services.delivery.changes import Changed, changes_between
@@ -253,7 +253,7 @@ def detail(request: AuthenticatedHttpRequest, row: Deployment) -> HttpResponse:
 @page("GET")
 def all_incidents(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Incidents of all projects that the person sees."""
-    rows = access.visible(Incident, request.user).select_related("target__project")[:INCIDENTS]
+    rows = visibility.visible(Incident, request.user).select_related("target__project")[:INCIDENTS]
     return show(request, "pages/incidents.html", {"incidents": rows})
 
 

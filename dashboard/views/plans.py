@@ -11,10 +11,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from dashboard import dag
-from dashboard.pages import page, show, version_of
-from dashboard.requests import AuthenticatedHttpRequest
-from dashboard.text import listed
+from dashboard.drawing import dag
+from dashboard.http.pages import page, show, version_of
+from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.text.safe import listed
 from projects.errors import BadInput, StaleVersion
 from projects.models import Plan, Project, Requirement, RequirementDocument, Transition
 from projects.services.planning import plan_drafts, plans, runs, variants

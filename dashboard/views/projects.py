@@ -12,12 +12,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 
-from dashboard import access
-from dashboard.forms import DocumentForm, MemberForm, NextDocumentForm, ProjectForm, SettingsForm
-from dashboard.home import home_of
-from dashboard.pages import page, show
-from dashboard.refusals import status_of
-from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.access import visibility
+from dashboard.forms.projects import DocumentForm, MemberForm, NextDocumentForm, ProjectForm, SettingsForm
+from dashboard.http.pages import page, show
+from dashboard.http.refusals import status_of
+from dashboard.http.requests import AuthenticatedHttpRequest, number
+from dashboard.presenters.home import home_of
 from dashboard.views.code import ways_out
 from dashboard.views.system import setup_facts
 from projects.errors import BadInput, ProjectsError
@@ -34,7 +34,7 @@ from projects.services.work import demo
 @page("GET")
 def home(request: AuthenticatedHttpRequest) -> HttpResponse:
     """What needs the person, the week, the projects; on a fresh server, the two ways to begin."""
-    if not request.htmx and not access.visible(Project, request.user).exists():
+    if not request.htmx and not visibility.visible(Project, request.user).exists():
         context = {"checks": health.run_checks(), "demo": demo.is_offered(), "title": "Welcome", **setup_facts()}
         return show(request, "pages/first_run.html", context)
     return show(request, "pages/projects.html", home_of(request.user, timezone.now()), part="home")
@@ -202,7 +202,7 @@ def remove_member(request: AuthenticatedHttpRequest, project: Project) -> HttpRe
         raise BadInput("No one in this project has that role.")
     projects.remove_member(project, row.user, row.role, by=request.user)
     messages.success(request, f"{row.user.username} is no longer {row.role}.")
-    stays = access.visible(Project, request.user).filter(pk=project.pk).exists()
+    stays = visibility.visible(Project, request.user).filter(pk=project.pk).exists()
     return redirect("project", project.pk) if stays else redirect("projects")
 
 

@@ -10,10 +10,10 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard import access
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest
-from dashboard.streaming import as_file
+from dashboard.access import visibility
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.http.streaming import as_file
 from projects.models import Project, ReportMail, ReportSchedule, Task
 from projects.models.reports import WEEKDAYS
 from projects.services.accounts import rights
@@ -30,7 +30,7 @@ MOST_ROWS = 200  # of the table of costs
 
 def report_of(request: AuthenticatedHttpRequest) -> tuple[WeeklyReport, Project | None]:
     """The report that the address asks for, of the person's projects; and the project when it is of one alone."""
-    now, projects, only = timezone.now(), access.visible(Project, request.user), None
+    now, projects, only = timezone.now(), visibility.visible(Project, request.user), None
     if slug := request.GET.get("project"):
         projects = projects.filter(slug=slug)
         only = projects.first()
@@ -47,7 +47,7 @@ def weekly(request: AuthenticatedHttpRequest) -> HttpResponse:
     """One week on one page, fit for print."""
     report, only = report_of(request)
     around = {"before": report.week.shifted(-1), "after": report.week.shifted(1)}
-    choices = access.visible(Project, request.user).order_by("name")[:200]
+    choices = visibility.visible(Project, request.user).order_by("name")[:200]
     context = {"report": report, "only": only, "choices": choices, "this_week": Week.of(report.as_of), **around}
     return show(request, "pages/report_weekly.html", context)
 
@@ -110,7 +110,7 @@ def mail(request: AuthenticatedHttpRequest) -> HttpResponse:
     """E-mail the report of a week to the person who asks."""
     week = Week.parse(request.POST.get("week", ""))
     project = request.POST.get("project", "")
-    if project and not access.visible(Project, request.user).filter(slug=project).exists():
+    if project and not visibility.visible(Project, request.user).filter(slug=project).exists():
         raise Http404("No such project.")
     sent = mailing.mail_to_self(request.user, week, project=project, origin=_origin(request), now=timezone.now())
     messages.success(request, f"The report of week {week.number} is on its way to {sent.recipients[0]}.")

@@ -11,12 +11,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from dashboard.forms import NextDocumentForm, RequirementForm
-from dashboard.pages import page, show, version_of
-from dashboard.places import PAGE_LINES
-from dashboard.requests import AuthenticatedHttpRequest, number
-from dashboard.streaming import as_file
-from dashboard.text import plain
+from dashboard.forms.projects import NextDocumentForm, RequirementForm
+from dashboard.http.pages import page, show, version_of
+from dashboard.http.requests import AuthenticatedHttpRequest, number
+from dashboard.http.streaming import as_file
+from dashboard.presenters.places import PAGE_LINES
+from dashboard.text.safe import plain
 from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument
 from projects.services.planning import documents, reading, runs, suggestions

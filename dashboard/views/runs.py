@@ -10,13 +10,16 @@ from django.db.models import Case, Q, Value, When
 from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from dashboard import access, conversation, inspection, run_graph, run_time, stream, time_travel
-from dashboard.first_looks import first_looks
-from dashboard.pages import page, show
-from dashboard.refusals import local_path
-from dashboard.requests import AuthenticatedHttpRequest, number
-from dashboard.rows import CHUNK
-from dashboard.streaming import as_file
+from dashboard.access import visibility
+from dashboard.drawing import run_graph, run_time
+from dashboard.http.pages import page, show
+from dashboard.http.refusals import local_path
+from dashboard.http.requests import AuthenticatedHttpRequest, number
+from dashboard.http.streaming import as_file
+from dashboard.live import stream, time_travel
+from dashboard.live.rows import CHUNK
+from dashboard.presenters import conversation, inspection
+from dashboard.presenters.first_looks import first_looks
 from dashboard.views.code import ways_out
 from projects.engine import base_branch
 from projects.errors import BadInput
@@ -51,7 +54,7 @@ def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     state = request.GET.get("state", "")
     needs = Q(status__in=NEEDS) & ~Q(kind=Run.Kind.CHAT, status=Run.Status.PAUSED)  # a chat at rest waits for nobody
     first = Case(When(needs, then=Value(0)), default=Value(1))
-    found = access.counted(access.visible(Run, request.user)).annotate(first=first)
+    found = visibility.counted(visibility.visible(Run, request.user)).annotate(first=first)
     if state == "needs":
         found = found.filter(needs)
     elif state in Run.Status.values:

@@ -14,9 +14,9 @@ from django.shortcuts import redirect
 from django.template import loader
 from django.views.defaults import server_error as default_server_error
 
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest
-from dashboard.streaming import attachment
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.http.streaming import attachment
 from projects.models import SiteEvent
 from projects.models.project import RECORDING
 from projects.services.accounts.rights import require_administrator

@@ -6,12 +6,13 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
-from dashboard import best, failures, queue, stream
-from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest
-from dashboard.streaming import as_file
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.http.streaming import as_file
+from dashboard.live import stream
+from dashboard.presenters import best, failures, queue
+from dashboard.presenters.weaknesses import SEVERITY, tries_of
 from dashboard.views.comments import change_of, review_of
-from dashboard.weaknesses import SEVERITY, tries_of
 from projects.errors import BadInput
 from projects.models import Approval, Attempt, Event, Task
 from projects.services.audit.vocabulary import (

@@ -12,10 +12,10 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.text import Truncator
 
-from dashboard.pages import page, show
-from dashboard.places import sentence
-from dashboard.requests import AuthenticatedHttpRequest, number
-from dashboard.streaming import as_file
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest, number
+from dashboard.http.streaming import as_file
+from dashboard.presenters.places import sentence
 from projects.models import Finding, Project, Requirement
 from projects.services.delivery.trace import GAP, NOTHING_YET, PLANNED, Trace, TraceRow, as_csv, trace
 from projects.services.planning.progress import DONE, IN_WORK

@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 
 from aiswe_site.logs import OneLineFormatter, WholeFormatter
 from aiswe_site.terminal import output
-from dashboard import diffs, markdown
+from dashboard.text import diffs, markdown
 from tests.dashboard.hostile import MARK, STRINGS
 from tests.dashboard.markup import acts
 from tests.dashboard.test_hostile_folder import ALL, FOLDER

@@ -17,8 +17,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.routing import URLRouter
 
-from dashboard import consumers, feeds, gatekeeper
-from dashboard.consumers import RunConsumer
+from dashboard.access import gatekeeper
+from dashboard.live import consumers, feeds
+from dashboard.live.consumers import RunConsumer
 from dashboard.routing import websocket_urlpatterns
 from projects.models import BrowserSession, Run
 from projects.services.accounts import second_factor, users

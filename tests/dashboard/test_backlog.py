@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from dashboard import night
+from dashboard.presenters import night
 from projects.models import BacklogHours, Project
 from projects.services.backlog import hours, items
 from projects.services.backlog.forecast import simulate

@@ -9,7 +9,7 @@ from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import OperationalError
 from django.test import Client
 
-from dashboard import gatekeeper
+from dashboard.access import gatekeeper
 from projects.services.accounts.browser_sessions import SessionStore
 from tests.factories import make_user
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard import best
+from dashboard.presenters import best
 from projects.models import Task
 from projects.services.decisions import approvals
 from projects.services.work import approval_requests, tasks

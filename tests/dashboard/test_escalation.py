@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard import failures
+from dashboard.presenters import failures
 from projects.models import Approval, Attempt, Task
 from projects.services.insight import try_costs
 from projects.services.work import approval_requests

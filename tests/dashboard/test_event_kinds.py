@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from agents.events.base import KINDS, EventKind, Urgency, kind
-from dashboard import stream
+from dashboard.live import stream
 from projects.models import Run
 from projects.services.audit.events import emit
 from scripts import reference_pages

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from agents.workspace.blame import lines_of, origins
 from agents.workspace.git import GitError
-from dashboard import highlight
+from dashboard.text import highlight
 from projects.services.delivery import files
 from projects.storage.paths import repository_of
 from tests.dashboard.story import CODE, Story, add_code, tell

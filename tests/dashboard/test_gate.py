@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from dashboard import weaknesses
+from dashboard.presenters import weaknesses
 from projects.models import Approval, Finding, Task
 from projects.services.decisions import approvals
 from tests.dashboard.story import Story, ask_gate

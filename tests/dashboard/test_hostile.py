@@ -13,7 +13,8 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard import diffs, markdown, stream, text
+from dashboard.live import stream
+from dashboard.text import diffs, markdown, safe
 from tests.dashboard.hostile import MARK, STRINGS
 from tests.dashboard.markup import acts, attributes, pages_of, put_everywhere
 from tests.dashboard.story import tell
@@ -52,19 +53,19 @@ def test_a_link_says_where_it_leads() -> None:
 
 @pytest.mark.parametrize("words", STRINGS)
 def test_text_is_bounded_and_keeps_no_control(words: str) -> None:
-    shown = text.plain(words, 1_000)
+    shown = safe.plain(words, 1_000)
     assert len(shown) < 8_500  # every kept character may be shown by name
     assert not set(shown) & set("\x00\x1b\r\u202e\u2066\u200b\u200d\ufeff\u2028\u00ad")
-    assert "\n" not in text.one_line(words)
+    assert "\n" not in safe.one_line(words)
 
 
 @settings(max_examples=150)
 @given(st.text(alphabet=st.characters(codec=None), max_size=300))
 def test_any_text_is_shown(words: str) -> None:
     assert not acts(str(markdown.render(words)))
-    text.plain(words, 100).encode("utf-8")
-    once = text.plain(words)
-    assert text.plain(once) == once
+    safe.plain(words, 100).encode("utf-8")
+    once = safe.plain(words)
+    assert safe.plain(once) == once
 
 
 @settings(max_examples=150)

@@ -22,7 +22,7 @@ from django.urls import reverse
 from agents.engine.reply_text import first_sentence
 from agents.replies.jsonish import parse_json
 from agents.replies.parse import parse_reply
-from dashboard import stream
+from dashboard.live import stream
 from projects.services.audit import chain
 from projects.services.planning import projects
 from tests.dashboard.hostile import STRINGS

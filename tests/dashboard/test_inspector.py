@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from agents.events.vocabulary import KINDS, look_of
-from dashboard.states import STATES
-from dashboard.stream import Filter, events_of
+from dashboard.drawing.states import STATES
+from dashboard.live.stream import Filter, events_of
 from tests.dashboard.story import Story
 from tests.dashboard.story_events import ROWS
 from tests.factories import bare_run

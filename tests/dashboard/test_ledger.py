@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.context import parts
-from dashboard import prompt_breakdown
+from dashboard.presenters import prompt_breakdown
 from tests.dashboard.hostile import MARK
 from tests.dashboard.markup import acts
 from tests.dashboard.story import Story

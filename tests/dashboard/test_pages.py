@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from dashboard import stream
+from dashboard.live import stream
 from projects.models import Run
 from projects.services.planning import documents
 from tests.dashboard.story import Story, second_version

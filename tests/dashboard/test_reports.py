@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from dashboard import night
+from dashboard.presenters import night
 from projects.models import Requirement
 from projects.values.wording import dollars, duration_in_minutes
 from tests.dashboard.story import Story

@@ -11,7 +11,7 @@ from django.conf import settings as site
 from django.test import Client
 from django.urls import reverse
 
-from dashboard import address, gatekeeper
+from dashboard.access import address, gatekeeper
 from projects.models import BrowserSession, SiteEvent
 from projects.services.accounts import second_factor
 from tests.factories import PASSWORD, make_user

@@ -40,7 +40,7 @@ def list_(project: Project) -> int:
     """List the tickets of PROJECT in order, and say what the agents get done next."""
     from django.utils import timezone
 
-    from dashboard.night import headline
+    from dashboard.presenters.night import headline
     from projects.services.backlog.forecast import simulate
     from projects.services.backlog.items import open_items
 

@@ -219,7 +219,7 @@ def tasks_at(tasks: Iterable[Task], state: RunSnapshot) -> list[Task]:
         task.started_at, task.finished_at = then.started_at, then.finished_at
         needs = task.needs.all()
         needs._result_cache = [need for need in needs if need.pk in known]
-        # Under the names that dashboard.stream.tasks_of gives them.
+        # Under the names that dashboard.live.stream.tasks_of gives them.
         vars(task).update(tries=then.tries, _prefetched_objects_cache={"needs": needs})
     return there
 

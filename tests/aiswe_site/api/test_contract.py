@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aiswe_site.api.openapi import description
-from dashboard.api import rate
+from dashboard.access import rate
 from projects.services.accounts import api_tokens
 from tests.dashboard.story import add_code, tell
 

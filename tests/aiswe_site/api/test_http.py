@@ -13,7 +13,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.api import rate
+from dashboard.access import rate
 from projects.models import ApiAnswer, Project, RequirementDocument, SiteEvent
 from projects.services.accounts import api_tokens, idempotency
 from projects.services.planning import projects

@@ -19,7 +19,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from aiswe_site.verbs.callers import token_owner
-from dashboard.api import rate
+from dashboard.access import rate
 from projects.errors import TooManyTries
 from projects.services.accounts import api_tokens
 from tests.aiswe_site.mcp.serving import SERVER, Seeded, Served, call, http_server, over_http, refusal, seed

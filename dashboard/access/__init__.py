@@ -1,0 +1,1 @@
+"""Who may reach what: sign-ins and tokens, the address and origin of a request, and the rows a person may see."""

@@ -1,0 +1,1 @@
+"""Graphs and time lines as shapes for SVG, and how a state looks."""
