@@ -12,27 +12,14 @@ THEMES = ("auto", "light", "dark")
 # Which entry of the navigation a page belongs to, by the first word of its address's name.
 SECTIONS = {
     "projects": (
-        "project",
-        "deployments",
-        "deployment",
-        "incident",
-        "incidents",
-        "baseline",
-        "target",
-        "requirements",
-        "requirement",
-        "plan",
-        "planning",
-        "preview",
-        "files",
-        "trace",
-        "backlog",
-    ),
-    "approvals": ("approval",),
-    "runs": ("run", "task", "gate", "finding", "call"),
-    "reports": ("report",),
-    "audit": ("audit",),
-    "system": ("system", "backups"),
+        "project deployments deployment incident incidents baseline target requirements requirement plan planning "
+        "preview files trace backlog"
+    ).split(),
+    "approvals": ["approval"],
+    "runs": ["run", "task", "gate", "finding", "call"],
+    "reports": ["report"],
+    "audit": ["audit"],
+    "system": ["system", "backups"],
 }
 
 

@@ -27,7 +27,6 @@ from projects.services.audit.notifications import person_group
 log = logging.getLogger(__name__)
 NOT_SIGNED_IN, NOT_ALLOWED, TOO_MUCH, BROKEN = 4401, 4403, 4429, 4500
 
-
 # Open sockets by person, in this process: one person's tabs must not use up what all share.
 _open: Counter[int] = Counter()
 

@@ -97,13 +97,18 @@ def weaknesses_of(task: Task, *, with_code: bool = True) -> list[FindingGroup]:
     return found
 
 
+def change_of(task: Task) -> tuple[list[diffs.FileDiff], int]:
+    """The newest change of a task by file, and how many lines were left out."""
+    newest = task.attempts.exclude(diff="").order_by("-number").first()
+    return diffs.parse(newest.diff if newest else "")
+
+
 Side = list[tuple[int, str]]  # numbers and texts of the lines of a file that a diff shows
 
 
 def sides_of(task: Task) -> dict[str, Side]:
     """The newest known lines of each file that the task's change touches."""
-    newest = task.attempts.exclude(diff="").order_by("-number").first()
-    sides = new_sides(diffs.parse(newest.diff)[0]) if newest else {}
+    sides = new_sides(change_of(task)[0])
     kept = best.best_of(task)
     whole = {one.path: list(enumerate(one.text.splitlines(), 1)) for one in kept.files} if kept else {}
     return {**whole, **sides}

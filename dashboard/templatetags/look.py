@@ -108,12 +108,6 @@ def severity(name: str) -> SafeString:
     return format_html('<span class="sev {}"><b>{}</b>{}</span>', word.upper(), word[:1], word)
 
 
-@register.filter
-def note_tone(verdict: str) -> str:
-    """The tint of a note about a gate's verdict; anything but a clear pass warns."""
-    return {"blocked": "err", "passed": "ok"}.get(verdict, "warn")
-
-
 @register.simple_tag
 def event_rows(rows: list[Any] | None, seq: int | None = None, fold: bool = True) -> SafeString:
     """Rows of the stream as the socket sends them; without rows nothing at all, so that `:empty` matches."""

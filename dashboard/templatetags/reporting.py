@@ -23,7 +23,6 @@ register = template.Library()
 BAR = 200  # width of a bar of costs
 SPARK_W, SPARK_H = 168, 36
 
-
 # What a question looks like: its symbol, and the word on its button.
 QUESTIONS = {
     "plan": ("plan", "Review"),

@@ -22,7 +22,6 @@ register.filter("rounded", rounded)
 register.filter("files_of", conversation.files_of)
 register.filter("clock_start", run_graph.clock_start)
 
-
 TOOL_ICONS = {"read": "doc", "find": "search", "search": "search", "confirm": "needs", "exec": "cmd", "delete": "cut"}
 STEP_STATES = {"pending": "waiting", "asked": "pending", "in_progress": "running", "done": "passed"}
 

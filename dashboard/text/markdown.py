@@ -50,7 +50,6 @@ def _made(*, breaks: bool) -> MarkdownIt:
 
 _flowing, _by_line = _made(breaks=False), _made(breaks=True)
 
-
 _inline = MarkdownIt("zero", {"html": False, "breaks": True}).enable(["emphasis", "backticks", "newline", "escape"])
 
 

@@ -12,18 +12,13 @@ from django.urls import reverse
 from dashboard.http.pages import page
 from dashboard.http.requests import AuthenticatedHttpRequest, number
 from dashboard.presenters import queue
+from dashboard.presenters.weaknesses import change_of
 from dashboard.text import diffs
 from projects.errors import BadInput, StaleVersion
 from projects.models import Task
 from projects.services.decisions import comments, send_back
 
 PLACES = ("task", "gate")  # pages that show the diff
-
-
-def change_of(task: Task) -> tuple[list[diffs.FileDiff], int]:
-    """The newest change of a task by file, and how many lines were left out."""
-    newest = task.attempts.exclude(diff="").order_by("-number").first()
-    return diffs.parse(newest.diff if newest else "")
 
 
 def review_of(request: AuthenticatedHttpRequest, task: Task, files: list[diffs.FileDiff], place: str) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from dashboard.forms.projects import DispositionForm
 from dashboard.http.pages import page, show
 from dashboard.http.requests import AuthenticatedHttpRequest
 from dashboard.presenters import queue
-from dashboard.presenters.weaknesses import FindingGroup, tries_of, weaknesses_of
-from dashboard.views.comments import change_of, review_of
+from dashboard.presenters.weaknesses import FindingGroup, change_of, tries_of, weaknesses_of
+from dashboard.views.comments import review_of
 from projects.errors import BadInput
 from projects.models import Approval, Event, Finding, Task
 from projects.services.audit.vocabulary import GateJudged
@@ -101,8 +101,7 @@ def dispose(request: AuthenticatedHttpRequest, finding: Finding) -> HttpResponse
     """Decide about a weakness, with a reason and an expiry: each report of it is decided by itself."""
     found = weaknesses_of(finding.task, with_code=False)
     one = next(each for each in found if finding in each.findings)
-    words = [_decide(request, one)]
-    messages.success(request, " ".join(words))
+    messages.success(request, _decide(request, one))
     return redirect("gate", finding.task_id)
 
 

@@ -44,7 +44,6 @@ SHORTCUTS = (
     ("Esc", "Leave the field"),
 )
 
-
 BUSY_S = 5
 
 

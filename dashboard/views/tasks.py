@@ -11,16 +11,11 @@ from dashboard.http.requests import AuthenticatedHttpRequest
 from dashboard.http.streaming import as_file
 from dashboard.live import stream
 from dashboard.presenters import best, failures, queue
-from dashboard.presenters.weaknesses import SEVERITY, tries_of
-from dashboard.views.comments import change_of, review_of
+from dashboard.presenters.weaknesses import SEVERITY, change_of, tries_of
+from dashboard.views.comments import review_of
 from projects.errors import BadInput
 from projects.models import Approval, Attempt, Event, Task
-from projects.services.audit.vocabulary import (
-    AttemptRepeated,
-    AttemptTakenBack,
-    CoverageMeasured,
-    DiagnosisMade,
-)
+from projects.services.audit.vocabulary import AttemptRepeated, AttemptTakenBack, CoverageMeasured, DiagnosisMade
 from projects.services.delivery.state import tried_containers
 from projects.services.insight import run_state, try_costs
 from projects.services.planning import projects

@@ -1,8 +1,8 @@
 """Case 19: the socket, asked for by everybody, in every state, and shouted at.
 
 Who may listen is said by the same table of rights as the pages (user × project × state); a right that ends while the
-stream runs ends the stream. The rest of the socket's behaviour is in tests/dashboard/test_consumer.py; a frame over
-the server's limit meets the real server in tests/e2e/test_accounts.py.
+stream runs ends the stream. The rest of the socket's behaviour is in tests/dashboard/live/test_consumer.py; a frame
+over the server's limit meets the real server in tests/e2e/test_accounts.py.
 """
 
 from __future__ import annotations
