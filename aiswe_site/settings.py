@@ -12,7 +12,7 @@ from agents.llm.registry import model_servers
 from aiswe_site import VERSION as VERSION
 from aiswe_site.startup.configuration import WrongSetting, load
 from aiswe_site.startup.database import SQLITE, database
-from aiswe_site.startup.home import keep_database_private, keep_private
+from aiswe_site.startup.home import data_folder, keep_database_private, keep_private
 from projects.services.insight.prices import parse_model_prices
 from projects.storage.key_files import kept_key
 
@@ -20,7 +20,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 config = load()
 
 # Everything the product writes lies below this folder; nothing else is touched.
-AISWE_HOME = Path(config.HOME or BASE_DIR / ".aiswe").expanduser().resolve()
+AISWE_HOME = data_folder()
 AISWE_HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
 keep_private(AISWE_HOME, 0o700)
 (AISWE_HOME / "logs").mkdir(exist_ok=True)
@@ -151,10 +151,8 @@ EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = config.MAIL_FROM
 WEBHOOK_HOSTS = config.WEBHOOK_HOSTS
 
-LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = False
-USE_TZ = True
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -162,10 +160,6 @@ STATIC_ROOT = AISWE_HOME / "staticfiles"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns about a folder that is not there
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
-STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-}
 
 # A PRD may be 5 MB (agents.requirements.documents says the rest); anything larger is refused before it is read into
 # memory.

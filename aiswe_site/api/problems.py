@@ -8,8 +8,8 @@ from http import HTTPStatus
 from django.http import HttpResponse
 from pydantic import BaseModel, Field
 
-from aiswe_site.terminal.problems import MISSING, OUR_ROOMS, WRONG_USE, problem_from
-from aiswe_site.verbs.problems import sentence_of
+from aiswe_site.terminal.problems import MISSING, WRONG_USE, is_ours
+from aiswe_site.verbs.problems import explained
 from dashboard.http.refusals import status_of
 from projects.errors import ProjectsError, TooManyTries
 
@@ -59,11 +59,11 @@ def refused_by(error: Exception) -> RequestRefused:
     """Any error as a refusal. What nobody foresaw is a 500, whose details are in the log folder alone."""
     if isinstance(error, RequestRefused):
         return error
-    detail, status = sentence_of(error), 500
+    status, (problem, detail) = 500, explained(error)
     if isinstance(error, ProjectsError):
         status = status_of(error)
-    elif type(error).__module__.split(".")[0] in OUR_ROOMS or problem_from(error).exit_code == MISSING:
-        status = {MISSING: 503, WRONG_USE: 422}.get(problem_from(error).exit_code, 409)
+    elif is_ours(error) or problem.exit_code == MISSING:
+        status = {MISSING: 503, WRONG_USE: 422}.get(problem.exit_code, 409)
     wait = {"Retry-After": str(error.seconds)} if isinstance(error, TooManyTries) else None
     found = RequestRefused(status, detail, headers=wait)
     found.kind = type(error).__name__ if isinstance(error, ProjectsError) else ""

@@ -40,7 +40,7 @@ def write_bundle(place: Path, found: Sequence[CheckResult]) -> list[str]:
     parts = {
         "README.txt": ABOUT,
         "doctor.json": _json(list(found)),
-        "settings.json": _json(_settings()),
+        "settings.json": _json([row.shown_value() for row in configuration.rows()]),
         "machine.json": _json(_machine()),
         "versions.json": _json(_versions()),
         "counts.json": _json(_counts()),
@@ -55,18 +55,6 @@ def write_bundle(place: Path, found: Sequence[CheckResult]) -> list[str]:
 
 def _json(data: Any) -> str:
     return json.dumps(redact(json.loads(json.dumps(data, default=str))), indent=2, ensure_ascii=False) + "\n"
-
-
-def _settings() -> list[dict[str, Any]]:
-    rows = configuration.rows()
-    return [
-        {
-            "setting": row.variables[0],
-            "value": "not shown" if row.secret and row.value() else row.value(),
-            "source": row.source() or "default",
-        }
-        for row in rows
-    ]
 
 
 def _machine() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pydantic import AnyUrl, ValidationError
 from aiswe_site import VERSION
 from aiswe_site.mcp.resources import RESOURCES
 from aiswe_site.verbs.callers import Caller, Who
-from aiswe_site.verbs.problems import is_text, misfits, sentence_of
+from aiswe_site.verbs.problems import explained, is_text, misfits
 from aiswe_site.verbs.table import TOOLS, Verb
 from projects.errors import NotFound
 from projects.services.audit.sitelog import note
@@ -123,12 +123,12 @@ def _keep(caller: Caller, name: str, outcome: str) -> None:
 
 
 def _tool_error(error: Exception) -> Exception:
-    return ToolError(sentence_of(error))
+    return ToolError(explained(error)[1])
 
 
 def _resource_error(error: Exception) -> Exception:
     kind = NoSuchRow if isinstance(error, NotFound) else ResourceError
-    return kind(sentence_of(error))
+    return kind(explained(error)[1])
 
 
 def make_server(who: Who) -> MCPServer[Any]:

@@ -79,6 +79,11 @@ class Setting:
             raise WrongSetting(f"{variable} is {given}; it must be {self.allowed}.") from None
         return value
 
+    def shown_value(self) -> dict[str, Any]:
+        """The setting by its variable, with value and source; a secret is not shown. Raises WrongSetting."""
+        value = "not shown" if self.secret and self.value() else self.value()
+        return {"setting": self.variables[0], "value": value, "source": self.source() or "default"}
+
     def _parse(self, text: str) -> Any:
         """The text as a value of the setting's type. Raises KeyError or ValueError when it is not allowed."""
         if isinstance(self.initial, bool):

@@ -53,6 +53,11 @@ def keep_database_private(path: Path) -> None:
             keep_private(each, 0o600)
 
 
+def data_folder() -> Path:
+    """The folder of this environment; the default is `.aiswe` beside the code."""
+    return Path(os.environ.get("AISWE_HOME") or REPOSITORY / ".aiswe").expanduser().resolve()
+
+
 class Home:
     """The folder named by AISWE_HOME, and where the processes keep their files in it."""
 
@@ -69,8 +74,8 @@ class Home:
 
     @classmethod
     def from_environment(cls) -> Home:
-        """The folder of this environment; the default is `.aiswe` beside the code."""
-        return cls(Path(os.environ.get("AISWE_HOME") or REPOSITORY / ".aiswe").expanduser().resolve())
+        """That of this environment, with its folders."""
+        return cls(data_folder())
 
 
 @contextlib.contextmanager

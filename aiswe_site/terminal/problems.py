@@ -44,7 +44,7 @@ def problem_from(error: BaseException) -> CliError:
     names = {base.__name__ for base in kind.__mro__}
     if isinstance(error, CliError):
         return error
-    if kind.__module__.split(".")[0] in OUR_ROOMS:
+    if is_ours(error):
         hint = str(getattr(error, "hint", "")) or next((WAYS_OUT[name] for name in WAYS_OUT if name in names), "")
         message = str(error) or kind.__name__
         code = MISSING if names & MEANS_MISSING else WRONG_USE if names & MEANS_WRONG_USE else NO
@@ -58,6 +58,11 @@ def problem_from(error: BaseException) -> CliError:
     except OSError as no_room:
         kept = f"Details could not be written ({no_room})."
     return CliError(f"Something went wrong inside aiswe: {kind.__name__}: {first_line(error)}", kept, NO)
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether the error is of a room of the product, and so has words for a person."""
+    return type(error).__module__.split(".")[0] in OUR_ROOMS
 
 
 def first_line(error: BaseException) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aiswe_site.terminal.problems import MISSING, OUR_ROOMS, problem_from
+from aiswe_site.terminal.problems import MISSING, CliError, is_ours, problem_from
 
 
 def is_text(value: Any) -> bool:
@@ -33,9 +33,10 @@ def misfits(wrong: ValidationError) -> str:
     return "; ".join(f"{name!r}: {words}" for name, words in misfit_list(wrong)) + "."
 
 
-def sentence_of(error: Exception) -> str:
-    """An error as a sentence with the way out. What nobody foresaw is kept in the log folder."""
+def explained(error: Exception) -> tuple[CliError, str]:
+    """An error as a problem, and as a sentence with the way out. What nobody foresaw is kept in the log folder."""
     problem = problem_from(error)
-    if type(error).__module__.split(".")[0] in OUR_ROOMS or problem.exit_code == MISSING:
-        return " ".join(filter(None, [str(problem), problem.hint]))
-    return f"Something went wrong inside aiswe ({type(error).__name__}). The server's log folder has the details."
+    if is_ours(error) or problem.exit_code == MISSING:
+        return problem, " ".join(filter(None, [str(problem), problem.hint]))
+    words = f"Something went wrong inside aiswe ({type(error).__name__}). The server's log folder has the details."
+    return problem, words

@@ -28,14 +28,7 @@ def show() -> None:
 
     values = configuration.load()
     document = [
-        {
-            "setting": row.variables[0],
-            "value": "not shown" if row.secret and row.value() else row.value(),
-            "source": row.source() or "default",
-            "default": row.default,
-            "allowed": row.allowed,
-            "about": row.about,
-        }
+        row.shown_value() | {"default": row.default, "allowed": row.allowed, "about": row.about}
         for row in configuration.rows()
     ]
     services = {

@@ -11,7 +11,7 @@ from aiswe_site.terminal import output
 from aiswe_site.verbs.fields import fields
 
 FIELDS = (
-    "run=pk kind project=project.slug status why recording plan=plan_id tasks=all_tasks merged events=last_seq"
+    "run=pk kind project=project.slug status why recording plan=plan_id tasks=all merged=done events=last_seq"
     " created_at finished_at"
 )
 COLUMNS: dict[str, output.Column] = {
@@ -31,14 +31,11 @@ COLUMNS: dict[str, output.Column] = {
 def command(limit: int) -> None:
     """List runs, newest first."""
     django.start()
-    from django.db.models import Count, Q
+    from dashboard.access.visibility import counted
+    from projects.models import Run
 
-    from projects.models import Run, Task
-
-    runs = Run.objects.select_related("project").annotate(
-        all_tasks=Count("tasks"), merged=Count("tasks", filter=Q(tasks__status=Task.Status.MERGED))
-    )
-    runs = runs.order_by("-pk")[:limit]  # a query that counts has no order of its own
+    # A query that counts has no order of its own.
+    runs = counted(Run.objects.select_related("project")).order_by("-pk")[:limit]
     document = [fields(run, FIELDS) for run in runs]
     for row in document:
         is_build = (row["kind"], row["status"]) == (Run.Kind.BUILD, Run.Status.FINISHED)

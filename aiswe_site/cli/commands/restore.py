@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from aiswe_site.startup import django
-from aiswe_site.startup.home import REPOSITORY
+from aiswe_site.startup.home import data_folder
 from aiswe_site.terminal import output
 from aiswe_site.terminal.problems import WrongUse
 
@@ -28,7 +28,7 @@ def command(file: Path, folder: Path | None) -> int:
         raise WrongUse("DATABASE_URL names another database.", "Unset it: a backup holds SQLite in the data folder.")
     from projects.storage.backup import restore
 
-    home = (folder or Path(os.environ.get("AISWE_HOME") or REPOSITORY / ".aiswe")).expanduser().resolve()
+    home = folder.expanduser().resolve() if folder else data_folder()
     if home.is_dir() and any(home.iterdir()):
         raise WrongUse(f"{home} is not empty.", "Name a new folder: --home, or AISWE_HOME. Nothing was changed.")
     manifest = restore(file, home)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aiswe_site.startup import home
 from dashboard.access import rate
 from projects.models import ApiAnswer, Project, RequirementDocument, SiteEvent
 from projects.services.accounts import api_tokens, idempotency
@@ -216,8 +217,11 @@ def test_what_nobody_foresaw_is_a_problem_without_details(call: Call, monkeypatc
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("the secret is 42")
 
+    kept: list[BaseException] = []
+    monkeypatch.setattr(home, "note", kept.append)
     monkeypatch.setattr(projects, "create_project", broken)
     answer = call("projects", {"name": "Once"}, **KEYED)
+    assert [str(error) for error in kept] == ["the secret is 42"]
     assert (answer.status_code, answer["Content-Type"]) == (500, "application/problem+json")
     assert "42" not in answer.content.decode()
     assert call("projects", {"name": "Once"}, **KEYED).status_code == 409  # what it did is not known
