@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from agents.events.base import EventKind
@@ -47,3 +49,11 @@ def run_statements(connection: BaseDatabaseWrapper, statements: list[str]) -> No
     with connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Take back whatever happens to the database inside: for a row of a table that wants it as it was."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)

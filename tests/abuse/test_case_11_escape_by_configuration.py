@@ -24,6 +24,7 @@ from sandbox.expected_state import container_problems, load_expected_state, stra
 from sandbox.selftest import refuse_unsafe
 from tests.needs import missing
 from tests.sandbox.fake_backend import FakeBackend
+from tests.tables import each_row
 
 SOCKET = "/var/run/docker.sock"
 VOLUME = "aiswe-test-case-11"
@@ -70,7 +71,7 @@ def engine(docker_engine: str) -> Iterator[str]:
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize(("asked", "words"), CONTAINERS.values(), ids=CONTAINERS)
+@each_row(("asked", "words"), CONTAINERS.values(), ids=CONTAINERS)
 def test_a_dangerous_container_is_removed_before_it_starts(engine: str, asked: dict[str, Any], words: str) -> None:
     with pytest.raises(SandboxUnsafe, match=words):
         DockerBackend(asked).open(label="case 11")
@@ -111,7 +112,7 @@ INSIDE: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize(("asked", "words"), INSIDE.values(), ids=INSIDE)
+@each_row(("asked", "words"), INSIDE.values(), ids=INSIDE)
 def test_the_probe_sees_from_inside_what_the_engine_did_not_tell(
     engine: str, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], words: str
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from sandbox.base import Sandbox
 from sandbox.canary_listeners import GREETING, CanaryListeners
 from sandbox.selftest import look_around
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ SENDERS = {
 }
 
 
-@pytest.mark.parametrize("source", SENDERS.values(), ids=SENDERS)
+@each_row("source", SENDERS.values(), ids=SENDERS)
 def test_what_a_program_would_make_a_way_out_of_is_refused(box: Sandbox, source: str) -> None:
     assert not box.exec(["python", "-c", source]).ok
 

@@ -26,6 +26,7 @@ from agents.workspace.repository import Worktree
 from agents.workspace.store import Store
 from sandbox.base import PathRefused, Sandbox, SandboxError
 from tests.abuse.traversal import spellings
+from tests.tables import each_row
 
 PATHS = spellings()
 _watched: list[tuple[Path, list[str]]] = []
@@ -64,7 +65,7 @@ def test_there_are_more_than_a_hundred_spellings() -> None:
     assert any(len(path) >= 4_096 for path in PATHS)
 
 
-@pytest.mark.parametrize("path", PATHS, ids=[str(number) for number in range(len(PATHS))])
+@each_row("path", PATHS, ids=[str(number) for number in range(len(PATHS))])
 def test_a_path_in_a_reply_is_refused_or_stays_inside(path: str) -> None:
     try:
         plain = check_path(path)

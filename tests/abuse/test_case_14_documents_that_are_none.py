@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from agents.requirements.documents import DocumentLimits, DocumentRefused, read_document, read_path
+from tests.tables import each_row
 
 TEXT = "# Notes\n\nFR-01 The user shall add a note.\n"
 
@@ -74,7 +75,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_row("name", REFUSED)
 def test_what_is_no_document_is_refused_in_words_and_costs_little(name: str) -> None:
     make, words = REFUSED[name]
     data = make()
@@ -110,7 +111,7 @@ def test_a_file_that_never_ends_is_read_up_to_the_limit() -> None:
         read_path("/dev/zero")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "encoding"),
     [
         (TEXT.encode("utf-8-sig"), "utf-8"),

@@ -5,10 +5,9 @@ shown or acted on.
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from agents.engine.ask import Question, ask
 from agents.engine.contracts import TaskLimits
@@ -21,6 +20,7 @@ from agents.llm.base import Completion, TokenUsage
 from agents.personas import CODER
 from tests.agents.engine.nodes.support import Bench, MemoryEventLog, task
 from tests.agents.firewall.leaks.disguises import CARRIERS, disguises
+from tests.tables import each_row
 
 CANARY = canary_for("7", b"a key of the tests")
 DISGUISES = disguises(CANARY)
@@ -80,15 +80,14 @@ def test_there_are_more_than_forty_disguises() -> None:
     assert len(DISGUISES) > 40
 
 
-@pytest.mark.parametrize("kind", ["output", "code", "command"])
-@pytest.mark.parametrize("name", DISGUISES)
+@each_row("kind, name", list(product(["output", "code", "command"], DISGUISES)))
 def test_the_firewall_denies_every_disguise(name: str, kind: Any) -> None:
     verdict = inspect(kind, DISGUISES[name], context=FirewallContext(canaries=(CANARY,)))
     assert verdict.decision == "deny"
     assert squash(CANARY) not in squash(verdict.reason)
 
 
-@pytest.mark.parametrize("carrier", CARRIERS)
+@each_row("carrier", CARRIERS)
 def test_no_disguise_leaves_in_a_reply_wherever_it_stands(carrier: str) -> None:
     passed = [
         name
@@ -98,7 +97,7 @@ def test_no_disguise_leaves_in_a_reply_wherever_it_stands(carrier: str) -> None:
     assert passed == []
 
 
-@pytest.mark.parametrize("name", ["plain", "base64", "hex", "rot13", "reversed", "joined strings", "two halves"])
+@each_row("name", ["plain", "base64", "hex", "rot13", "reversed", "joined strings", "two halves"])
 def test_a_withheld_reply_is_neither_returned_nor_stored_nor_shown(name: str) -> None:
     text, event_log, _ = say(CARRIERS["a comment"].replace("@", DISGUISES[name]))
     kept = json.dumps(event_log.events, default=str)

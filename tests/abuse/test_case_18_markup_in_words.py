@@ -23,6 +23,7 @@ from tests.dashboard.markup import acts
 from tests.dashboard.test_hostile_folder import ALL, FOLDER
 from tests.e2e.conftest import chromium, site, story, window
 from tests.e2e.server import Site
+from tests.tables import each_row
 
 __all__ = ["chromium", "site", "story", "window"]
 pytestmark = pytest.mark.timeout(1800 if FOLDER else 300)
@@ -119,13 +120,13 @@ def test_names_of_people_and_tokens_are_text_too(site: Site, story: dict[str, An
         untouched(page)
 
 
-@pytest.mark.parametrize("words", STRINGS)
+@each_row("words", STRINGS)
 def test_a_terminal_is_not_steered_by_what_the_command_line_prints(words: str) -> None:
     shown = output.clean(words[:2_000])
     assert not set(shown) & CONTROLS
 
 
-@pytest.mark.parametrize("words", STRINGS)
+@each_row("words", STRINGS)
 def test_a_log_line_is_one_line_without_controls(words: str) -> None:
     try:
         raise ValueError(words)
@@ -138,7 +139,7 @@ def test_a_log_line_is_one_line_without_controls(words: str) -> None:
     assert all(line.startswith("    ") for line in trace), "nothing in a trace passes for a line of the log"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "link",
     [
         "javascript:x()",
@@ -160,9 +161,7 @@ def test_a_link_of_a_stranger_leads_to_the_web_or_nowhere(link: str) -> None:
         assert "<a href" not in html, "not even as an address of this site"
 
 
-@pytest.mark.parametrize(
-    "words", [words for words in STRINGS if words.strip() and "\n" not in words and len(words) < 300]
-)
+@each_row("words", [words for words in STRINGS if words.strip() and "\n" not in words and len(words) < 300])
 def test_a_file_name_in_a_diff_is_text(words: str, db: None, client: Client, enqueued: list[Any]) -> None:
     diff = f"diff --git a/{words} b/{words}\n--- a/{words}\n+++ b/{words}\n@@ -1 +1 @@\n-{words}\n+{words}\n"
     files, _ = diffs.parse(diff)

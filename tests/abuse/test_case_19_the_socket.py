@@ -29,6 +29,7 @@ from tests.dashboard.conftest import own_layer
 from tests.dashboard.permissions import PERSONS, ROLES
 from tests.dashboard.sockets import closed_with, dial, frames, play, tell
 from tests.factories import bare_run, make_project, make_user
+from tests.tables import each_row
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_layer")]
 __all__ = ["own_layer"]
@@ -93,7 +94,7 @@ def test_who_may_listen_to_which_run_in_which_state(run: Run, kind: str) -> None
     assert nothing == (4401 if kind == "anonymous" else 4403), "what does not exist is like what is not yours"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("origin", "lets_in"),
     [
         ("http://127.0.0.1", True),

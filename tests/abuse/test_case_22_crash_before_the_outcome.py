@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.abuse.crashing import STORIES
+from tests.tables import each_row
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OUTCOMES = {  # the last part of the key of each effect's outcome
@@ -25,7 +26,7 @@ OUTCOMES = {  # the last part of the key of each effect's outcome
     "files.apply": "apply",
     "model.call": "0",
 }
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.stage, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(("point", "moment"), STORIES)
+@each_row(("point", "moment"), STORIES)
 def test_the_announcement_is_there_and_the_outcome_is_not(told: dict[str, Any], point: str, moment: str) -> None:
     after = told[f"{point} {moment}"]["killed"]
     assert told[f"{point} {moment}"]["signal"] == signal.SIGKILL
@@ -54,7 +55,7 @@ def test_the_announcement_is_there_and_the_outcome_is_not(told: dict[str, Any], 
     assert after["open"][0][0] == OUTCOMES.get(point, after["open"][0][0])
 
 
-@pytest.mark.parametrize(("point", "moment"), STORIES)
+@each_row(("point", "moment"), STORIES)
 def test_the_next_worker_ends_it_and_the_first_announcement_stays_in_doubt(
     told: dict[str, Any], point: str, moment: str
 ) -> None:

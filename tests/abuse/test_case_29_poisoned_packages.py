@@ -19,6 +19,7 @@ from sandbox.packages import PackageSupply
 from tests.needs import missing
 from tests.sandbox.conftest import SMALL
 from tests.sandbox.local_index import LocalIndex, tar_bytes, wheel_bytes
+from tests.tables import each_row
 
 ALLOWED = ["goodpkg", "helperpkg", "requests"]
 
@@ -61,7 +62,7 @@ def node_trap(flag: Path, name: str) -> str:
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_row(
     ("name", "original"),
     [
         ("reqeusts", "requests"),
@@ -127,7 +128,7 @@ def test_an_index_named_by_the_environment_or_a_repository_is_not_asked(
         assert evil.asked == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "git+https://127.0.0.1/x.git",

@@ -18,6 +18,7 @@ from agents.gates.base import GateReport, Policy
 from agents.gates.run import SCANNERS, run_gates
 from agents.gates.semgrep_tool import find_semgrep
 from tests.agents.gates.samples import BAD, CLEAN_FUNCTIONS
+from tests.tables import each_row
 
 pytestmark = pytest.mark.skipif(
     find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
@@ -59,12 +60,21 @@ def only_bad(report: GateReport) -> None:
     assert all(reason.strip() and "\n  File" not in reason for reason in report.reasons)
 
 
-@pytest.mark.parametrize("name", BYTES)
-def test_bytes_that_are_read_in_two_ways_do_not_hide_code(name: str, tmp_path: Path) -> None:
-    file, data = BYTES[name]
-    (tmp_path / file).parent.mkdir(exist_ok=True)
-    (tmp_path / file).write_bytes(data)
-    only_bad(run_gates(tmp_path, tools=["bandit", "syntax", "semgrep"]))
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
+    """Of one tree that holds every disguise in a folder of its own: a scanner starts once, not for each."""
+    root = tmp_path_factory.mktemp("bytes")
+    for number, (file, data) in enumerate(BYTES.values()):
+        place = root / f"row{number}" / file
+        place.parent.mkdir(parents=True)
+        place.write_bytes(data)
+    return run_gates(root, tools=["bandit", "syntax", "semgrep"])
+
+
+@each_row(("number", "name"), list(enumerate(BYTES)))
+def test_bytes_that_are_read_in_two_ways_do_not_hide_code(report: GateReport, number: int, name: str) -> None:
+    only_bad(report)
+    assert [reason for reason in report.reasons if f" row{number}/" in reason], name
 
 
 SETTINGS = {
@@ -153,7 +163,7 @@ def test_a_file_that_git_ignores_or_does_not_track_is_scanned(tmp_path: Path) ->
     assert any("secret_plans/app.py" in reason for reason in run_gates(tmp_path).reasons)
 
 
-@pytest.mark.parametrize("name", SCANNERS)
+@each_row("name", SCANNERS)
 def test_a_scanner_without_time_blocks(name: str, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(CLEAN_FUNCTIONS)
     report = run_gates(tmp_path, tools=[name], policy=Policy(timeout_seconds=-1.0))

@@ -218,6 +218,7 @@ def test_the_commands_name_what_is_wrong(tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["verified"]) == (0, True), done.stderr
 
 
+@pytest.mark.stage
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_backup_in_the_middle_of_a_run_restores_and_verifies(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from aiswe_site.cli.app import LazyGroup, cli, run
 from aiswe_site.cli.overview import COMMANDS, overview
 from aiswe_site.terminal import output
 from tests.aiswe_site.running import COMMAND, REPOSITORY, aiswe, environment
+from tests.tables import each_row
 
 
 def test_help_lists_every_command_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,7 +25,7 @@ def test_help_lists_every_command_and_the_exit_codes(capsys: pytest.CaptureFixtu
     assert "Exit codes: 0 success" in said
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_row("name", COMMANDS)
 def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, "--help"]) == 0
     assert f"Usage: aiswe {name}" in capsys.readouterr().out
@@ -111,13 +112,13 @@ def leaves(group: LazyGroup) -> list[list[str]]:
 SERVERS = [["up"], ["mcp"], ["acp"]]  # they serve until they are stopped
 
 
-@pytest.mark.parametrize("words", [w for w in leaves(cli) if w not in SERVERS], ids=" ".join)  # type: ignore[arg-type]
+@each_row("words", [w for w in leaves(cli) if w not in SERVERS], ids=" ".join)  # type: ignore[arg-type]
 def test_every_command_but_servers_has_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     run([*words, "--help"])
     assert "--json" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         [],

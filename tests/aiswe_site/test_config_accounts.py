@@ -15,6 +15,8 @@ from aiswe_site.startup import django
 from projects.models import ApiToken, SiteEvent
 from projects.services.accounts import api_tokens, second_factor
 from tests.factories import make_user
+from tests.rows import undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 Said = Callable[..., tuple[int, Any]]
@@ -47,7 +49,7 @@ def test_a_token_is_made_listed_and_revoked(said: Said) -> None:
     assert SiteEvent.objects.get(action="token.revoked").actor == "command line"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         ("token", "eve", "--for", "CI"),
@@ -59,6 +61,7 @@ def test_a_token_is_made_listed_and_revoked(said: Said) -> None:
         ("second-factor-off", "eve"),
     ],
 )
+@undone()
 def test_what_cannot_be_is_wrong_use_with_a_way_out(said: Said, words: tuple[str, ...]) -> None:
     make_user("ada")
     code, answer = said(*words)

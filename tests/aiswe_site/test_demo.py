@@ -48,6 +48,7 @@ def test_it_prints_what_it_is_doing_until_it_can_be_watched(tmp_path: Path) -> N
     assert code == 0
 
 
+@pytest.mark.stage
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_it_ends_with_every_task_merged_although_its_worker_is_killed(tmp_path: Path) -> None:

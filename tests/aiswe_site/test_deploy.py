@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from agents.gates.run import run_gates
 from tests.aiswe_site.running import REPOSITORY
+from tests.tables import each_row
 
 # Plain http on 127.0.0.1 is how the product starts: a cookie for TLS alone would never come back, a redirect to TLS
 # would lead nowhere. Everything else must be on there too. The reasons stand in docs/reference/accounts.md.
@@ -77,7 +77,7 @@ def services() -> dict[str, dict[str, Any]]:
     return dict(yaml.safe_load((REPOSITORY / "compose.yaml").read_text())["services"])
 
 
-@pytest.mark.parametrize("name", services())
+@each_row("name", services())
 def test_no_service_has_a_right_that_it_does_not_need(name: str) -> None:
     service = services()[name]
     assert service["cap_drop"] == ["ALL"]

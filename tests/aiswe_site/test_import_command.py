@@ -13,6 +13,7 @@ from aiswe_site.startup import django as site_django
 from projects.engine import baseline
 from projects.models import Approval, Baseline, Project
 from projects.services.work.approval_requests import ask
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +28,7 @@ def here(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path / "here"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "says"),
     [
         ("", "Name a folder, an archive or a git address."),
@@ -42,7 +43,7 @@ def here(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path
 def test_a_source_that_is_none_is_answered_in_one_sentence(
     here: Path, source: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (here / "empty").mkdir()
+    (here / "empty").mkdir(exist_ok=True)
     (here / "words.txt").write_text("hello\n")
     tarfile.open(here / "empty.tar.gz", "w:gz").close()
     assert run(["project", "import", source]) == 2

@@ -11,6 +11,7 @@ from projects.models import Deployment, Incident, Project, Target
 from tests.aiswe_site.answers import said
 from tests.dashboard.operated import operated
 from tests.factories import make_project
+from tests.tables import each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process", "enqueued")]
 
@@ -67,7 +68,7 @@ def test_incidents_are_listed_shown_retried_and_closed(project: Project, capsys:
     assert Incident.objects.get().status == "resolved"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "words"),
     [
         (["deploy", "nowhere"], "There is no project 'nowhere'"),

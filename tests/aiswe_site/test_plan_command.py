@@ -17,6 +17,8 @@ from projects.models import Plan, Project, SiteEvent
 from tests.aiswe_site.answers import refused, said
 from tests.factories import make_document, make_plan, make_project, make_user, plan_content
 from tests.projects.jobs_driver import write_scenario
+from tests.rows import undone
+from tests.tables import each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
 
@@ -140,7 +142,8 @@ def test_a_plan_that_is_not_valid_is_refused_as_on_the_page(tmp_path: Path, caps
     assert SiteEvent.objects.filter(action="plan.refused").count() == 1
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"tasks": 3}', '{"content": []}'])
+@each_row("text", ["", "{", "[]", "{}", '{"tasks": 3}', '{"content": []}'])
+@undone()
 def test_what_is_no_plan_is_refused_and_nothing_is_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:

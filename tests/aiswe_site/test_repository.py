@@ -13,17 +13,18 @@ import pytest
 
 from aiswe_site import VERSION
 from tests.aiswe_site.running import REPOSITORY
+from tests.tables import each_row
 
 LOCKS = sorted((REPOSITORY / "requirements").glob("*.lock.txt"))
 SCRIPTS = [REPOSITORY / ".ci" / "run", *sorted((REPOSITORY / "scripts").glob("*.sh"))]
 
 
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+@each_row("lock", LOCKS, ids=lambda path: path.name)
 def test_a_lock_names_no_host(lock: Path) -> None:
     assert re.findall(r"https?://|file:|index-url|find-links|trusted-host", lock.read_text()) == []
 
 
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+@each_row("lock", LOCKS, ids=lambda path: path.name)
 def test_every_pin_of_a_lock_has_a_hash(lock: Path) -> None:
     pins = re.split(r"\n(?=[a-zA-Z0-9])", lock.read_text())
     without = [pin.split()[0] for pin in pins if "==" in pin.split("\n")[0] and "--hash=sha256:" not in pin]
@@ -49,9 +50,7 @@ def test_a_script_is_sound_bash(script: Path) -> None:
         assert "set -euo pipefail" in script.read_text()
 
 
-@pytest.mark.parametrize(
-    "target", ["install", "run", "demo", "doctor", "check", "test", "lint", "bench", "notices", "bill", "clean"]
-)
+@each_row("target", ["install", "run", "demo", "doctor", "check", "test", "lint", "bench", "notices", "bill", "clean"])
 def test_make_knows_its_targets(target: str) -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")

@@ -14,6 +14,7 @@ from projects.services.work.moves import move_run
 from projects.services.work.usage import record_usage
 from tests.aiswe_site.answers import refused, said
 from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of
+from tests.tables import each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
 
@@ -103,7 +104,7 @@ def test_settings_are_shown_and_changed(project: Project, capsys: pytest.Capture
     assert project.commit_settings == {"author_name": "Ada", "author_email": "ada@example.org", "sign_off": True}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "named"),
     [
         ("colour=red", "colour=red"),

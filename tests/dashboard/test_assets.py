@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-import pytest
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 VENDOR = ROOT / "static" / "vendor"
@@ -45,7 +45,7 @@ def test_a_cold_page_is_light() -> None:
         assert packed([*scripts, *VENDOR.rglob("*.js")]) <= 30_000, page
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+@each_row("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_template_holds_what_the_policy_blocks(path: Path) -> None:
     source = re.sub(r"\{%.*?%\}", "", path.read_text())
     assert not re.search(r"\sstyle\s*=", source)
@@ -59,7 +59,7 @@ def test_no_template_holds_what_the_policy_blocks(path: Path) -> None:
     assert "autoescape off" not in source
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+@each_row("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_form_that_posts_carries_its_token(path: Path) -> None:
     for form in re.findall(r"<form\b[^>]*method=\"post\".*?</form>", path.read_text(), re.S):
         assert "{% csrf_token %}" in form

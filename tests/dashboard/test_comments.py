@@ -11,6 +11,7 @@ from django.urls import reverse
 from projects.models import LineComment
 from projects.services.work import attempts
 from tests.dashboard.story import DIFF, Story
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +31,7 @@ def test_a_line_opens_a_form_below_it_without_a_script(page: Callable[..., str],
     assert f'name="place" value="{place}"' in text
 
 
-@pytest.mark.parametrize("odd", ["9.9", "1.999", "x", "-1.0", "1", "0.0", "1.99999999999999999999"])
+@each_row("odd", ["9.9", "1.999", "x", "-1.0", "1", "0.0", "1.99999999999999999999"])
 def test_an_address_of_no_line_opens_nothing(page: Callable[..., str], story: Story, odd: str) -> None:
     assert 'id="comment"' not in page("task", story.stuck.pk, query=f"?comment={odd}")
 
@@ -55,7 +56,7 @@ def test_the_quote_is_the_changes_own_line_whatever_is_posted(owner: Client, sto
     assert "subprocess.call" in LineComment.objects.get().quote
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong", [{"line": "99"}, {"line": ""}, {"line": "x"}, {"path": "app/other.py"}, {"removed": "1"}, {"text": " "}]
 )
 def test_a_line_that_is_not_there_takes_no_comment(owner: Client, story: Story, wrong: dict[str, str]) -> None:

@@ -16,6 +16,7 @@ from projects.models import Approval, Attempt, Task
 from projects.services.insight import try_costs
 from projects.services.work import approval_requests
 from tests.dashboard.story import Story
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 TRACE = """def test_mark():
@@ -33,7 +34,7 @@ def ask(story: Story) -> Approval:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "expected", "given"),
     [
         ("AssertionError: assert None == {'done': True}\n  more", "{'done': True}", "None"),

@@ -16,6 +16,7 @@ from dashboard.text import highlight
 from projects.services.delivery import files
 from projects.storage.paths import repository_of
 from tests.dashboard.story import CODE, Story, add_code, tell
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -123,7 +124,7 @@ def test_a_project_without_code_says_so(story: Story, client: Client) -> None:
     assert b"No code yet" in answer.content
 
 
-@pytest.mark.parametrize("text", ["", "a", "a\n", "a\r\nb\n", "a\rb\n", "'''\n\n'''\n", "a\x0cb\n", "\n\n"])
+@each_row("text", ["", "a", "a\n", "a\r\nb\n", "a\rb\n", "'''\n\n'''\n", "a\x0cb\n", "\n\n"])
 def test_the_lines_of_a_text_are_those_that_git_counts(text: str) -> None:
     counted = text.count("\n") + (not text.endswith("\n"))
     assert len(highlight.lines("a.py", text)) == max(1, counted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,7 +19,8 @@ from dashboard.text import diffs, markdown, safe
 from tests.dashboard.hostile import MARK, STRINGS
 from tests.dashboard.markup import acts, attributes, pages_of, put_everywhere
 from tests.dashboard.story import tell
-from tests.rows import emit
+from tests.rows import emit, undone
+from tests.tables import each_row
 
 
 def test_the_reader_sees_what_a_browser_would_do() -> None:
@@ -27,7 +29,7 @@ def test_the_reader_sees_what_a_browser_would_do() -> None:
     assert not acts("&lt;img src=x onerror=y&gt;")
 
 
-@pytest.mark.parametrize("words", STRINGS)
+@each_row("words", STRINGS)
 def test_markdown_of_strangers_has_no_teeth(words: str) -> None:
     html = str(markdown.render(words))
     assert not acts(html)
@@ -35,7 +37,7 @@ def test_markdown_of_strangers_has_no_teeth(words: str) -> None:
     assert len(html) < 200_000
 
 
-@pytest.mark.parametrize("words", STRINGS)
+@each_row("words", STRINGS)
 def test_lines_of_a_reply_have_no_teeth_either(words: str) -> None:
     assert not acts(str(markdown.render(words, breaks=True)))
 
@@ -51,7 +53,7 @@ def test_a_link_says_where_it_leads() -> None:
     assert "noopener" in html
 
 
-@pytest.mark.parametrize("words", STRINGS)
+@each_row("words", STRINGS)
 def test_text_is_bounded_and_keeps_no_control(words: str) -> None:
     shown = safe.plain(words, 1_000)
     assert len(shown) < 8_500  # every kept character may be shown by name
@@ -139,8 +141,7 @@ SHOWN = (
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("kind", SHOWN.split())
-@pytest.mark.parametrize("shape", ["text", "list", "number", "nothing", "object"])
+@each_row("kind, shape", list(product(SHOWN.split(), ["text", "list", "number", "nothing", "object"])))
 def test_an_event_of_any_shape_can_be_opened(enqueued: list, kind: str, shape: str) -> None:
     from tests.factories import bare_run
 
@@ -217,7 +218,8 @@ def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", [words for words in STRINGS if 0 < len(words) < 300 and "\x00" not in words])
+@each_row("name", [words for words in STRINGS if 0 < len(words) < 300 and "\x00" not in words])
+@undone()
 def test_a_document_may_have_any_name(enqueued: list, client: Client, django_user_model: Any, name: str) -> None:
     client.force_login(django_user_model.objects.create_user("ada"))
     upload = SimpleUploadedFile("x.md", b"# A\n\nFR-01 The API shall add.")

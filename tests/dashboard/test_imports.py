@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from projects.models import Approval, Baseline, Project
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +47,7 @@ def test_an_uploaded_archive_becomes_a_project_whose_tests_a_worker_runs(
     assert b"Measuring" in anna.get(answer["Location"]).content
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "says"),
     [
         ({}, "exactly one"),

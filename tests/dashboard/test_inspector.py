@@ -15,6 +15,7 @@ from dashboard.live.stream import Filter, events_of
 from tests.dashboard.story import Story
 from tests.dashboard.story_events import ROWS
 from tests.factories import bare_run
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +39,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("kind", WORDS)
+@each_row("kind", WORDS)
 def test_an_event_of_the_loop_reads_in_plain_words(story: Story, client: Client, kind: str) -> None:
     client.force_login(story.owner)
     event = story.run.events.filter(type=kind).order_by("-seq").first()

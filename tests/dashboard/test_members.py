@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from projects.models import Project, SiteEvent
 from tests.factories import make_project, make_user
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +53,7 @@ def test_a_role_that_does_not_exist_is_held_by_nobody(project: Project, client: 
     assert take(client, project, user=project.created_by_id, role=role).status_code == 422
 
 
-@pytest.mark.parametrize("person", ["", "x", "-1", "９", "9" * 30, "999999"])
+@each_row("person", ["", "x", "-1", "９", "9" * 30, "999999"])
 def test_a_person_who_is_not_in_it_is_named_nowhere(project: Project, client: Client, person: str) -> None:
     assert take(client, project, user=person, role="viewer").status_code == 422
     assert project.memberships.count() == 3

@@ -13,6 +13,7 @@ from projects.models import Run
 from projects.services.planning import documents
 from tests.dashboard.story import Story, second_version
 from tests.factories import make_document, make_project
+from tests.tables import each_row
 from tests.test_wordings import retired_in
 
 pytestmark = pytest.mark.django_db
@@ -195,9 +196,7 @@ def test_the_requirements_page_shows_questions_hints_and_passages(page, story: S
     assert '<a class="tag" href="#L4">see 4–6</a>' in shown
 
 
-@pytest.mark.parametrize(
-    "name", ["project", "requirements", "plan", "backlog", "trace", "files", "project-ask", "baseline"]
-)
+@each_row("name", ["project", "requirements", "plan", "backlog", "trace", "files", "project-ask", "baseline"])
 def test_the_tabs_of_a_project_stay_in_place_above_the_heading(story: Story, client: Client, name: str) -> None:
     client.force_login(story.owner)
     # Another test may have left code for a project of the same number: the files are then those of its branch.

@@ -22,6 +22,7 @@ from tests.dashboard.story import Story, second_version
 from tests.factories import owner_of
 from tests.needs import bubblewrap_problem, missing
 from tests.projects.services.planning.test_progress import build, give
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 PRD = "# Todo API\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
@@ -302,7 +303,7 @@ def test_from_the_upload_to_the_approved_plan_it_takes_at_most_six_clicks(
     assert clicks <= 6
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         {},

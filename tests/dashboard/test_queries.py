@@ -17,7 +17,8 @@ from projects.services.backlog import items
 from projects.services.work.usage import record_usage
 from tests.dashboard.story import Story
 from tests.factories import make_plan, make_project, make_requirement, make_task
-from tests.rows import emit
+from tests.rows import emit, undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -76,13 +77,14 @@ def lengthen(story: Story, number: int) -> None:
         make_project(key, by=owner)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         *("/", "/p/{project}/", "/p/{project}/backlog", "/p/{project}/reqs", "/p/{project}/plan", "/p/{project}/trace"),
         *("/account", "/account/notifications", "/reports", "/reports/weekly", "/find?q=Q-"),
     ],
 )
+@undone()
 def test_lists_of_a_project_and_of_a_person_take_a_constant_number_of_queries(
     address: str, story: Story, owner: Client
 ) -> None:

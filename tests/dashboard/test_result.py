@@ -20,6 +20,7 @@ from projects.storage.paths import repository_of
 from tests.dashboard.story import CODE, Story, add_code, finish, tell
 from tests.factories import PRD, make_document, make_plan, make_run
 from tests.rows import emit
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -178,7 +179,7 @@ def test_tests_are_counted_in_test_files_alone(story: Story) -> None:
     assert changes.tests_added(repository.git_dir, []) == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("files", "source", "first"),
     [
         ({"README.md": "# X\n\n## Usage\n\n```bash\npython -m app\n```\n"}, "README.md", "python -m app"),

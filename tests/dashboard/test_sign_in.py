@@ -15,6 +15,7 @@ from dashboard.access import address, gatekeeper
 from projects.models import BrowserSession, SiteEvent
 from projects.services.accounts import second_factor
 from tests.factories import PASSWORD, make_user
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 FORM = {"username": "ada", "password": PASSWORD}
@@ -85,7 +86,7 @@ def test_what_was_typed_for_a_name_is_kept_only_if_somebody_has_it(ada: Any, cli
     assert "passphrase" not in str(list(SiteEvent.objects.values()))
 
 
-@pytest.mark.parametrize("name", ["", "\x00", "ada\x00", "\ud800", "x" * 10_000, "\u202eada", " ada "])
+@each_row("name", ["", "\x00", "ada\x00", "\ud800", "x" * 10_000, "\u202eada", " ada "])
 def test_any_name_gets_an_answer(ada: Any, client: Client, name: str) -> None:
     written = name.encode("utf-8", "surrogatepass")
     body = b"username=" + b"".join(b"%%%02X" % byte for byte in written) + b"&password=wrong"
@@ -108,7 +109,7 @@ def test_a_forwarded_address_counts_only_behind_the_proxy(ada: Any, client: Clie
     assert answer.status_code == 429, "only what the proxy itself added counts"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "place"),
     [
         ("10.0.0.1", "10.0.0.1"),

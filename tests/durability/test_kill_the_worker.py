@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 KILLS = 20
 FAST = "400"  # tokens/s: the words are the same, only sooner
 
-pytestmark = [pytest.mark.slow, pytest.mark.bubblewrap, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stage, pytest.mark.slow, pytest.mark.bubblewrap, pytest.mark.timeout(900)]
 
 
 def start_demo(home: Path, out: Path) -> subprocess.Popen[bytes]:

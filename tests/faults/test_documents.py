@@ -3,6 +3,7 @@
 import json
 import os
 import zipfile
+from itertools import product
 
 import pytest
 
@@ -12,6 +13,7 @@ from projects.models import Plan, Run, Task
 from projects.services.planning import documents, plans, runs
 from tests.factories import owner_of
 from tests.projects.jobs_driver import small_replies
+from tests.tables import each_row
 
 UTF16 = "\ufeffFR-01 The user shall add a to-do.\n".encode("utf-16-le")
 
@@ -42,10 +44,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize(
-    "command", [["requirements"], ["project", "new", "Notes", "--prd"]], ids=["requirements", "project new"]
-)
-@pytest.mark.parametrize("make", UNREADABLE.values(), ids=UNREADABLE)
+@each_row("command, make", list(product([["requirements"], ["project", "new", "Notes", "--prd"]], UNREADABLE.values())))
 def test_a_document_that_cannot_be_read_is_refused_by_name_with_a_way_out(tmp_path, capsys, make, command):
     path = tmp_path / "prd-of-mine.md"
     make(path)

@@ -17,6 +17,8 @@ from projects.services.planning import documents, plans, runs
 from projects.services.work import tasks
 from tests.factories import PRD, make_document, make_plan, make_project, make_run, owner_of, plan_content
 from tests.projects.jobs_driver import small_replies
+from tests.rows import undone
+from tests.tables import each_row
 
 
 def changed(**of_second):
@@ -47,7 +49,7 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize(("content", "words"), SPOILT.values(), ids=SPOILT)
+@each_row(("content", "words"), SPOILT.values(), ids=SPOILT)
 def test_the_command_line_says_no_and_why(tmp_path, capsys, content, words):
     path, prd = tmp_path / "plan.json", tmp_path / "prd.md"
     path.write_text(json.dumps(content))
@@ -58,7 +60,7 @@ def test_the_command_line_says_no_and_why(tmp_path, capsys, content, words):
     assert any(words in problem["message"] for problem in answer["problems"])
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff\xfe\x00", b"null", b'{"tasks":' * 50_000, b"9" * 6_000])
+@each_row("text", [b"", b"{", b"[]", b"\xff\xfe\x00", b"null", b'{"tasks":' * 50_000, b"9" * 6_000])
 def test_a_plan_that_is_none_is_refused_without_a_traceback(tmp_path, capsys, text):
     path = tmp_path / "plan.json"
     path.write_bytes(text)
@@ -69,7 +71,8 @@ def test_a_plan_that_is_none_is_refused_without_a_traceback(tmp_path, capsys, te
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", [name for name in SPOILT if name != "half a pair"])  # an edit's characters are cleaned
+@each_row("name", [name for name in SPOILT if name != "half a pair"])  # an edit's characters are cleaned
+@undone()
 def test_an_edit_like_that_is_refused_in_words_and_nothing_but_the_refusal_is_kept(name):
     content, words = SPOILT[name]
     plan = make_plan(approved=False)

@@ -25,6 +25,7 @@ from agents.planning.validate import validate_plan
 from agents.requirements.extract import extract
 from tests.agents.engine.nodes.support import MemoryEventLog, MemoryTaskStore, task
 from tests.agents.engine.states import state_with
+from tests.tables import each_row
 
 GOOD = "Here.\n\n```python path={path}\ndef add(a, b):\n    return a + b\n```\n"
 VERDICT = '{"approved": true, "reasons": ["as asked"]}'
@@ -248,7 +249,7 @@ def test_there_are_many_bodies():
     assert len(BODIES) >= 60
 
 
-@pytest.mark.parametrize("name", BODIES)
+@each_row("name", BODIES)
 def test_a_coder_or_tester_may_say_anything(name):
     huge = len(BODIES[name]) > 1_000_000  # once is enough: it is the size that is tried
     for persona in (CODER,) if huge else (CODER, TESTER):
@@ -256,7 +257,7 @@ def test_a_coder_or_tester_may_say_anything(name):
             said_by(persona, BODIES[name], done)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@each_row("path", PATHS)
 def test_a_path_that_escapes_is_refused_told_and_on_the_record(path):
     applied, ctx = said_by(CODER, GOOD.format(path=path))
     assert not applied.files or "/" not in next(iter(applied.files)).strip("./")
@@ -265,7 +266,7 @@ def test_a_path_that_escapes_is_refused_told_and_on_the_record(path):
         assert len(ctx.event_log.of("error")) == 3
 
 
-@pytest.mark.parametrize("name", BODIES)
+@each_row("name", BODIES)
 def test_a_reviewer_may_say_anything_and_only_a_clear_yes_is_one(name):
     ctx = context(BODIES[name])
     verdict, problems = reviewer._verdict(begun(), ctx, opening(begun(), ctx, CODER, "review"))
@@ -280,7 +281,7 @@ def test_a_reviewer_may_say_anything_and_only_a_clear_yes_is_one(name):
 CLEAR_YES = {"JSON in a fence", "JSON in prose", "half a pair"}
 
 
-@pytest.mark.parametrize("name", BODIES)
+@each_row("name", BODIES)
 def test_a_planner_may_say_anything_and_only_a_valid_plan_has_no_problems(name):
     ctx = PlanContext(
         project="p",

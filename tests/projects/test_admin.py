@@ -6,7 +6,8 @@ from django.urls import reverse
 
 from projects.models import Event, Project
 from tests.factories import make_task, make_user
-from tests.rows import emit
+from tests.rows import emit, undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -29,9 +30,8 @@ def test_the_audit_trail_can_be_read_but_not_changed(office):
     assert Event.objects.get(pk=event.pk).summary == "ls -la"
 
 
-@pytest.mark.parametrize(
-    "model", [model for model in admin.site._registry if model._meta.app_label == "projects"], ids=str
-)
+@each_row("model", [model for model in admin.site._registry if model._meta.app_label == "projects"], ids=str)
+@undone()
 def test_every_page_of_the_back_office_opens(office, model):
     make_task(status="ready")
     assert office.get(reverse(f"admin:projects_{model._meta.model_name}_changelist")).status_code == 200

@@ -16,6 +16,7 @@ import pytest
 from sandbox.base import Backend, PathRefused, Sandbox, SandboxError, SandboxUnavailable
 from sandbox.selftest import probe_backend
 from tests.sandbox.conftest import SMALL
+from tests.tables import each_row
 from tests.waiting import eventually
 
 ALIVE = "import os; print(sum(n.isdigit() for n in os.listdir('/proc')))"
@@ -63,7 +64,7 @@ def test_a_command_gets_the_environment_and_folder_it_was_given(box: Sandbox) ->
     assert done.out == "grün\n/workspace/inner\n"
 
 
-@pytest.mark.parametrize("cwd", ["..", "/etc", "a/../..", "a\0b"])
+@each_row("cwd", ["..", "/etc", "a/../..", "a\0b"])
 def test_a_folder_outside_is_refused(box: Sandbox, cwd: str) -> None:
     with pytest.raises(PathRefused):
         box.exec(["true"], cwd=cwd)
@@ -96,7 +97,7 @@ def test_a_sandbox_full_of_processes_leaves_the_others_theirs(box: Sandbox, back
 
 
 # -- output -----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "head -c 300000000 /dev/zero",
@@ -188,7 +189,7 @@ def test_nothing_of_the_workers_environment_is_inside(backend: Backend, monkeypa
         assert "hunter2" not in box.exec(["sh", "-c", "env; cat /proc/*/environ 2>/dev/null"]).out
 
 
-@pytest.mark.parametrize("place", ["/x", "/usr/x", "/etc/x", "/dev/x", "/proc/sys/kernel/core_pattern"])
+@each_row("place", ["/x", "/usr/x", "/etc/x", "/dev/x", "/proc/sys/kernel/core_pattern"])
 def test_nothing_outside_the_workspace_can_be_written(box: Sandbox, place: str) -> None:
     assert not box.exec(["sh", "-c", f"echo x > {place}"]).ok
 
@@ -208,7 +209,7 @@ def test_files_go_in_and_come_out_unchanged(box: Sandbox) -> None:
     assert box.get([*files, "missing"]) == files
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         "..",

@@ -28,7 +28,7 @@ from tests.needs import missing
 from tests.sandbox.stand_in_engine import StandInEngine
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.stage]
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Like the real one: it makes a root, mounts into it, and has children.
 DEBOOTSTRAP = """#!/bin/sh

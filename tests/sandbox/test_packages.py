@@ -18,6 +18,7 @@ from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage
 from sandbox.package_index.names import Judgement, base_packages
 from sandbox.packages import PackageSupply
 from tests.sandbox.local_index import LocalIndex, tar_bytes, wheel_bytes
+from tests.tables import each_row
 
 
 def make_wheel(folder: Path, name: str, files: Mapping[str, str]) -> Path:
@@ -39,7 +40,7 @@ def supply(tmp_path: Path, index: LocalIndex) -> PackageSupply:
 
 
 # -- names ------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_row(
     "line", ["requests", "Requests>=2,<3", "celery[redis]==5.4", "beautifulsoup4 # parser", "PyYAML", "ruamel.yaml"]
 )
 def test_a_known_name_is_allowed(tmp_path: Path, line: str) -> None:
@@ -70,7 +71,7 @@ def test_an_approved_name_is_allowed(tmp_path: Path) -> None:
     assert PackageSupply(tmp_path, approved=["Zzz_Internal.Helper"]).check("zzz-internal-helper").allowed
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "--extra-index-url https://evil.example/simple",
@@ -131,7 +132,7 @@ def test_a_broken_allow_list_is_an_error(tmp_path: Path) -> None:
         load(PYTHON, path=tmp_path / "list.toml")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("module", "distribution"),
     [
         ("bs4", "beautifulsoup4"),

@@ -21,6 +21,7 @@ from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
 from tests.needs import missing
 from tests.sandbox.server_images import TAG, server_image
+from tests.tables import each_row
 
 LIMITS = SandboxLimits(disk_mb=1024)
 # What each server is asked without a client library: a row that is there only if nobody wrote before.
@@ -205,7 +206,7 @@ def test_the_address_of_the_first_database_is_the_one_that_most_programs_read() 
     assert found["REDIS_URL"] == "redis://127.0.0.1:6379/0"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "answer", "ready"),
     [
         ("postgresql", b"R\0\0\0\x08\0\0\0\0", True),

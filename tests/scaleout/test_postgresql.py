@@ -24,7 +24,7 @@ APART = (
     *("services/forges/test_requests", "services/forges/test_polling", "services/forges/test_reviewing"),
 )
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.slow, pytest.mark.timeout(1_500)]
+pytestmark = [pytest.mark.stage, pytest.mark.postgresql, pytest.mark.slow, pytest.mark.timeout(1_500)]
 
 
 def test_the_truth_holds_on_postgresql():

@@ -12,6 +12,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from scripts import licences
+from tests.tables import each_row
 
 POLICY: dict[str, Any] = {
     "allowed": {"MIT": "permissive", "Apache-2.0": "permissive"},
@@ -55,7 +56,7 @@ def test_an_allowed_licence_is_found_wherever_packages_state_it(tmp_path: Path, 
     assert problems(tmp_path, "good==1.0") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "metadata",
     [
         "License-Expression: AGPL-3.0-or-later",

@@ -20,6 +20,7 @@ from projects.services.accounts import api_tokens, idempotency
 from projects.services.planning import projects
 from tests.dashboard.hostile import STRINGS
 from tests.dashboard.story import Story, tell
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 Call = Callable[..., Any]
@@ -267,7 +268,7 @@ def test_wrong_tokens_are_refused_and_then_not_even_looked_at(story: Story) -> N
     assert answers[-1].status_code == 429
 
 
-@pytest.mark.parametrize("header", ["", "Basic YTpi", "Bearer", "Bearer ", "bearer x", "Token x"])
+@each_row("header", ["", "Basic YTpi", "Bearer", "Bearer ", "bearer x", "Token x"])
 def test_without_a_token_it_says_how_to_send_one(story: Story, header: str) -> None:
     answer = Client().get("/api/v1/projects", headers={"Authorization": header} if header else {})
     assert answer.status_code == 401
@@ -275,7 +276,7 @@ def test_without_a_token_it_says_how_to_send_one(story: Story, header: str) -> N
     assert answer.json()["title"] == "Unauthorized"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     ["{", "[]", "1", '"x"', b"\xff", "[" * 100_000, '{"answer": 1}', '{"answer": "maybe"}', '{"answer": "yes"}', "{}"],
 )
@@ -303,7 +304,7 @@ def test_a_body_that_is_too_large_is_not_read(story: Story, call: Call) -> None:
     assert call("projects", b'{"name": "' + b"x" * 7_000_000 + b'"}').status_code == 413
 
 
-@pytest.mark.parametrize("number", ["-1", "x", "1.5", "9" * 30, "%00", "１"])
+@each_row("number", ["-1", "x", "1.5", "9" * 30, "%00", "１"])
 def test_a_cursor_that_is_no_number_is_named(story: Story, call: Call, number: str) -> None:
     answer = call(f"runs/{story.run.pk}/events?after={number}")
     assert answer.status_code == 422

@@ -15,6 +15,7 @@ import pytest
 from aiswe_site.cli.app import run
 from tests.aiswe_site.mcp.serving import Seeded, seed
 from tests.aiswe_site.running import COMMAND, WAIT_S, Up, aiswe, environment, up
+from tests.tables import each_row
 from tests.waiting import eventually
 
 
@@ -189,7 +190,7 @@ def test_a_command_of_the_installations_machine_says_so(
 TOKEN = f"aiswe_{'0' * 10}_{'x' * 43}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("server", "token", "code", "said"),
     [
         ("http://swe.example.org", TOKEN, 2, "A token is not sent to swe.example.org without encryption."),

@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.aiswe_site.answers import refused
 from tests.aiswe_site.mcp.serving import Seeded, Served, call, http_server, over_http, over_stdio, refusal, seed
+from tests.tables import each_row
 
 PROJECT = "todo-api"
 DECIDING = {"confirm_requirements", "approve_plan", "answer_approval"}
@@ -153,7 +154,7 @@ def test_without_leave_nothing_is_decided_for_a_person(seeded: Seeded, tmp_path:
     over_stdio(seeded.copied(tmp_path / "home"), work)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "arguments", "said"),
     [
         ("run_status", {}, "run_status: 'run': field required."),

@@ -12,6 +12,7 @@ from agents.languages.python import syntax
 from agents.llm.registry import model_servers
 from aiswe_site.startup.configuration import WrongSetting, load, rows
 from aiswe_site.startup.database import database
+from tests.tables import each_row
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("agents", "aiswe_site", "dashboard", "projects", "sandbox", "trials")
@@ -39,7 +40,7 @@ def test_every_setting_has_a_help_sentence_and_says_what_is_allowed():
         assert row.allowed, row.name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variable", "value", "allowed"),
     [
         ("AISWE_WORKERS", "many", "a whole number from 1 to 64"),

@@ -20,7 +20,7 @@ from tests.sandbox.test_image_faults import Bench, needs_root, registry
 from tests.waiting import eventually
 
 __all__ = ["docker_engine", "registry"]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.stage]
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from django.urls import reverse
 from dashboard.live import rows, stream
 from projects.models import Run
 from tests.factories import bare_run, owner_of
-from tests.rows import emit
+from tests.rows import emit, undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 LONG = "Two requests read the same free slot before either one writes, so both book it. Checking must be one step."
@@ -54,7 +55,7 @@ def test_words_that_fit_a_line_are_a_machine_row_high(run: Run) -> None:
     assert 'class="ev line by-coder' in shown(run)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "summary", "payload", "words"),
     [
         ("thought", "Answered: review", {"text": '{"approved": true}'}, "Answered: review"),
@@ -92,7 +93,7 @@ def test_what_was_announced_and_done_is_named_once(run: Run) -> None:
     assert "<b>2 steps</b>: wrote 2 files<" in shown(run)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "outcome"),
     [
         ("cmd", "fail"),
@@ -103,6 +104,7 @@ def test_what_was_announced_and_done_is_named_once(run: Run) -> None:
         ("gap", ""),
     ],
 )
+@undone()
 def test_failures_decisions_verdicts_and_gaps_never_fold(run: Run, kind: str, outcome: str) -> None:
     steps(run, 2)
     emit(run.pk, kind, summary="not folded", role="coder", outcome=outcome)

@@ -10,6 +10,7 @@ from agents.languages.python import syntax
 from projects.models import Task
 from projects.models.waiting import PHRASES, sentence
 from tests.factories import bare_run, make_task
+from tests.tables import each_row
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("agents", "aiswe_site", "dashboard", "projects", "sandbox", "trials")
@@ -21,7 +22,7 @@ def test_every_wait_reason_fits_its_column_and_has_a_phrase():
     assert all(len(reason) <= Task._meta.get_field("wait_reason").max_length for reason in WaitReason)
 
 
-@pytest.mark.parametrize("reason", WaitReason)
+@each_row("reason", WaitReason)
 def test_only_a_wait_for_a_person_says_needs_you(reason):
     passes = OUTAGES | SCHEDULED | {WaitReason.RESTING_TASKS, WaitReason.DEPENDENCY}
     person = reason not in passes

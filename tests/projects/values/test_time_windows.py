@@ -8,6 +8,7 @@ import pytest
 
 from projects.errors import BadInput
 from projects.values.time_windows import Span, Window, zone, zones
+from tests.tables import each_row
 
 NIGHT = Window(time(20), time(6), "Europe/Vienna")
 
@@ -16,7 +17,7 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "is_open"),
     [
         ("2026-11-25T18:59:59", False),  # Vienna is an hour ahead in winter

@@ -7,11 +7,12 @@ import ssl
 import pytest
 
 from sandbox.hosting.base import Address, HostingError
+from tests.tables import each_row
 
 PROXY = Address(url="https://cluster.example:6443/api/v1/namespaces/staging/services/app-1-1:http/proxy")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         "/../../../secrets",
@@ -32,7 +33,7 @@ def test_no_path_leads_to_other_routes_of_the_server(path: str) -> None:
         PROXY.to(path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "found"),
     [
         ("/", "/"),

@@ -14,6 +14,7 @@ from sandbox.hosting.base import HostingError
 from sandbox.hosting.kubernetes import KubernetesHost
 from tests.sandbox.hosting.authority import Authority
 from tests.sandbox.hosting.kubernetes_api import KubernetesApi
+from tests.tables import each_row
 
 SERVER = "https://cluster.example:6443"
 
@@ -76,7 +77,7 @@ def test_a_context_can_be_named(tmp_path: Path) -> None:
         kubeconfig.read(file, tmp_path, "other")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cluster", "user", "words"),
     [
         ({}, {"exec": {"command": "touch"}}, '"exec", which runs a program to sign in'),
@@ -113,7 +114,7 @@ def test_kubectl_proxy_on_this_machine_needs_no_token(tmp_path: Path) -> None:
     assert kubeconfig.read(file, tmp_path).headers == {}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "a: [", "\x00", "contexts: 5\ncurrent-context: x", "x" * 1_000_001])
+@each_row("text", ["", "[]", "a: [", "\x00", "contexts: 5\ncurrent-context: x", "x" * 1_000_001])
 def test_what_is_not_a_kubeconfig_is_told(tmp_path: Path, text: str) -> None:
     file = tmp_path / "config"
     file.write_text(text)

@@ -16,6 +16,7 @@ from sandbox.package_index.allowlist import NODE, PYTHON, AllowList
 from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
 from sandbox.package_index.proxy import IndexProxy
 from tests.sandbox.local_index import LocalIndex
+from tests.tables import each_row
 
 KNOWN = AllowList(frozenset({"goodpkg", "express", "@scope/good"}), cooldown_days=7, young_days=90)
 
@@ -97,7 +98,7 @@ def test_listed_npm_packages_vouch_for_old_dependencies_and_not_for_young_ones(i
     assert said.value.names == ("npm:young",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wanted",
     [
         "git+https://x/y.git",

@@ -9,6 +9,7 @@ import pytest
 from sandbox.base import SandboxError
 from sandbox.package_index.allowlist import NODE, PYTHON, load
 from sandbox.package_index.names import BUILTIN, NPM_NAME, Judgement, judge
+from tests.tables import each_row
 
 LISTS = {name: load(name) for name in (PYTHON, NODE)}
 
@@ -41,7 +42,7 @@ def test_a_file_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
     assert load(PYTHON, tmp_path / "none.toml") == LISTS[PYTHON]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("[python", "more.toml"),
@@ -62,7 +63,7 @@ def test_a_mistake_in_a_file_is_an_error_that_names_it(tmp_path: Path, text: str
     assert words in str(said.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "judgement", "reason"),
     [
         ("npm:express@^4", Judgement.ALLOWED, "on the allow-list"),

@@ -16,6 +16,7 @@ from sandbox.package_index import facts
 from sandbox.package_index.errors import IndexUnavailable
 from sandbox.package_index.index import IndexClient
 from tests.sandbox.local_index import LocalIndex
+from tests.tables import each_row
 
 
 @pytest.mark.parametrize("html", [False, True], ids=["json", "html"])
@@ -91,7 +92,7 @@ def answering() -> Iterator[Any]:
         one.server.server_close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "headers", "body"),
     [
         (500, {}, b""),

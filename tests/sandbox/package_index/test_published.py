@@ -12,6 +12,7 @@ from sandbox.package_index.errors import IndexUnavailable
 from sandbox.package_index.index import IndexClient
 from sandbox.package_index.published import npm_advisories, npm_licence, python_release
 from tests.advisory_index import AdvisoryIndex, advisory_index
+from tests.tables import each_row
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def index() -> Iterator[AdvisoryIndex]:
         yield index
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "bad", "good", "cure"),
     [
         ("<1.3.2", ["0.1.0", "1.3.1"], ["1.3.2"], "1.3.2"),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.package_index.allowlist import load
 from sandbox.package_index.typosquat import distance, look_alikes
+from tests.tables import each_row
 
 PYTHON, NODE = (load(name) for name in ("python", "node"))
 LETTERS = st.text(st.sampled_from("abcde"), max_size=8)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "original", "why"),
     [
         ("reqeusts", "requests", "one letter off"),
@@ -35,7 +35,7 @@ def test_an_imitation_of_a_python_name_is_known_with_its_trick(name: str, origin
     assert why in found.why
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "original"),
     [
         ("expres", "express"),
@@ -53,7 +53,7 @@ def test_an_imitation_of_an_npm_name_is_known(name: str, original: str) -> None:
     assert original in [one.name for one in look_alikes(name, NODE.names | NODE.popular)]
 
 
-@pytest.mark.parametrize("name", ["flask-restful", "pytest-httpx", "pandas-stubs", "geojson", "pyproj", "left-handed"])
+@each_row("name", ["flask-restful", "pytest-httpx", "pandas-stubs", "geojson", "pyproj", "left-handed"])
 def test_an_ordinary_name_resembles_nothing(name: str) -> None:
     assert look_alikes(name, PYTHON.names) == ()
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from projects.engine.operations import signs
 from projects.models import BadRequest, Incident
 from projects.services.operations.traffic import EDGES, Metrics, TrafficCount, quantile
+from tests.tables import each_row
 
 Kind = Incident.Kind
 TRACE = """Traceback (most recent call last):
@@ -47,7 +47,7 @@ def test_a_traceback_that_comes_in_two_pieces_is_read_whole_and_only_once() -> N
     assert signs.with_begun("up\n" + TRACE + later, later) == later
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "cause"),
     [
         ("OSError: [Errno 28] No space left on device: 'a'", "its disk is full"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from projects.engine.operations.start_command import start_command, words_of
+from tests.tables import each_row
 
 UVICORN = ("--host", "127.0.0.1", "--port", "8000")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("files", "words"),
     [
         (

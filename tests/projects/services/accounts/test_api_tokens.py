@@ -12,6 +12,7 @@ from projects.errors import BadInput, NotAllowed
 from projects.models import ApiToken, SiteEvent
 from projects.services.accounts import api_tokens
 from tests.factories import make_user
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -66,7 +67,7 @@ def test_it_ends_by_revocation_expiry_and_with_its_owner(ada: Any) -> None:
     assert SiteEvent.objects.filter(action="token.revoked").count() == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [{"name": " "}, {"scopes": []}, {"scopes": ["read", "root"]}, {"days": 0}, {"days": 366}, {"scopes": ["READ"]}],
 )

@@ -9,6 +9,8 @@ from projects.errors import NotAllowed
 from projects.models.project import Role
 from projects.services.accounts.rights import ALL_VERBS, VERBS, can, require
 from tests.factories import make_project, make_user
+from tests.rows import undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +41,8 @@ def test_the_table_names_every_role_and_every_verb():
     assert set(EXPECTED) == ALL_VERBS
 
 
-@pytest.mark.parametrize("role", Role.values)
+@each_row("role", Role.values)
+@undone()
 def test_a_role_may_do_what_the_table_says_and_nothing_else(role):
     project = make_project()
     user = make_user(role=role, project=project)

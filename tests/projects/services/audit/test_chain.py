@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from django.db import connection
 from django.db.models import F
@@ -11,7 +13,8 @@ from projects.models import Blob, Event, Run
 from projects.services.audit.chain import verify_chain
 from projects.services.audit.hashing import COLUMNS
 from tests.factories import bare_run, make_task
-from tests.rows import emit
+from tests.rows import emit, undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -53,8 +56,8 @@ def other_value(column: str, event: Event):
     return value + 1 if isinstance(value, int) else f"x{value}"[: len(value) or 1]
 
 
-@pytest.mark.parametrize("seq", [1, 6, 12])
-@pytest.mark.parametrize("column", [*COLUMNS, "hash"])
+@each_row("seq, column", list(product([1, 6, 12], [*COLUMNS, "hash"])))
+@undone()
 def test_a_change_of_any_column_is_found_at_its_place(unguarded, column, seq):
     run = a_log()
     event = Event.objects.get(run=run, seq=seq)

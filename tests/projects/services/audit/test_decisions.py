@@ -16,7 +16,8 @@ from projects.services.planning import plans, projects
 from projects.services.work import approval_requests, findings
 from projects.services.work.moves import move_run, move_task
 from tests.factories import make_document, make_finding, make_plan, make_project, make_run, make_user, plan_content
-from tests.rows import emit
+from tests.rows import emit, undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -132,7 +133,7 @@ def _history_cut(run: Run) -> None:
     Transition.objects.filter(kind="task", new="running").delete()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "row"),
     [
         (_approve, "approval"),
@@ -154,6 +155,7 @@ def _history_cut(run: Run) -> None:
     ],
 )
 @pytest.mark.usefixtures("unguarded")
+@undone()
 def test_an_edited_row_is_named(run: Run, edit: Any, row: str) -> None:
     edit(run)
     found = differences()

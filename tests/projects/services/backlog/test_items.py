@@ -10,6 +10,7 @@ from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import BacklogItem, Project, SiteEvent
 from projects.services.backlog import items
 from tests.factories import make_document, make_project, make_user
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -86,7 +87,7 @@ def test_estimates_are_minutes_or_hours(text: str, minutes: int) -> None:
     assert items.minutes_of(text) == minutes
 
 
-@pytest.mark.parametrize("text", ["", "0", "-3", "soon", "99 h", "1441"])
+@each_row("text", ["", "0", "-3", "soon", "99 h", "1441"])
 def test_what_is_no_estimate_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         items.minutes_of(text)

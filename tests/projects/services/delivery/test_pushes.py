@@ -21,6 +21,7 @@ from projects.services.planning.projects import update_settings
 from projects.storage.paths import repository_of
 from tests.dashboard.story import Story, add_code, tell
 from tests.factories import make_user
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -106,7 +107,7 @@ def test_a_private_host_that_nobody_listed_is_not_spoken_to(
     assert not (tmp_path / "called").exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     ["file:///tmp/x", "/tmp/x", "http://host/x", "https://me:secret@host/x", "ext::sh -c id", "ssh://-oProxy/x", "-x"],
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from projects.services.forges.wording import BEGIN, END, apart, quoted, renewed
+from tests.tables import each_row
 
 HOSTILE = [
     "@everybody look",
@@ -26,7 +26,7 @@ HOSTILE = [
 ACTIVE = re.compile(r"@\w|#\d|!\d|GH-\d|://|www\.|\x1b|\u202e", re.IGNORECASE)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_hostile_words_are_one_span_of_code_without_a_reference(text: str) -> None:
     shown = quoted(text)
     assert not ACTIVE.search(shown)

@@ -14,6 +14,7 @@ from projects.services.insight.costs import Amounts, UsageEntry
 from projects.services.insight.prices import ModelPrice, PriceList, parse_model_prices
 from projects.services.work.usage import record_usage
 from tests.factories import make_run, make_task
+from tests.tables import each_row
 
 COUNT = st.integers(0, 10**7)
 AMOUNTS = st.builds(Amounts, *[COUNT] * 8)
@@ -94,7 +95,7 @@ def test_an_answer_counts_ten_minutes_at_most(minutes: int) -> None:
     assert costs.human_ms_of(asked, asked + timedelta(minutes=minutes)) == 60_000 * min(10, max(0, minutes))
 
 
-@pytest.mark.parametrize("entry", ["gpt=1/2", "gpt=1/2/x", "=1/2/3", "gpt", "gpt=1/2/-3", "gpt=1/2/inf"])
+@each_row("entry", ["gpt=1/2", "gpt=1/2/x", "=1/2/3", "gpt", "gpt=1/2/-3", "gpt=1/2/inf"])
 def test_a_price_that_cannot_be_read_is_named(entry: str) -> None:
     with pytest.raises(ValueError, match="is not name=sent/reused/written"):
         parse_model_prices([entry])

@@ -10,6 +10,7 @@ from projects.services.insight import package_use
 from projects.services.work import approval_requests
 from tests.dashboard.story import add_code, tell
 from tests.factories import make_project
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +20,7 @@ def story(enqueued):
     return tell()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "found"),
     [
         ("import httpx", True),

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from projects.services.planning import runs
 from projects.services.planning.deleting import delete_project
 from tests.dashboard.story import Story, tell
 from tests.factories import make_user
+from tests.rows import undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 Lines = list[dict[str, Any]]
@@ -142,7 +145,7 @@ def _set(place: int, **values: Any) -> Callable[[Lines], Lines]:
     return change
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "problem"),
     [
         (_set(5, summary="another"), "Event 5 was changed"),
@@ -165,12 +168,13 @@ def _set(place: int, **values: Any) -> Callable[[Lines], Lines]:
         (_set(0, run={"number": "<b>", "kind": "build", "recording": False}), "not a file that"),
     ],
 )
+@undone()
 def test_a_file_that_is_not_as_it_was_exported_is_refused_and_leaves_nothing(
     change: Callable[[Lines], Lines], problem: str, lines: Lines
 ) -> None:
     count = Run.objects.count()
     with pytest.raises(BadInput, match=problem):
-        replays.replay_run(packed(change(lines)), by=make_user())
+        replays.replay_run(packed(change(deepcopy(lines))), by=make_user())
     assert Run.objects.count() == count
 
 

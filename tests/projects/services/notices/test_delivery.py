@@ -21,6 +21,7 @@ from projects.services.audit.sealing import seal
 from projects.services.notices import delivery, outbox
 from projects.services.notices.webhooks import MARK, check_address, new_secret, signature
 from tests.factories import make_user
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
@@ -168,7 +169,7 @@ def test_a_receiver_that_never_works_is_given_up() -> None:
     assert (notice.status, notice.tries) == ("given_up", len(delivery.PAUSES) + 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "http://example.org/",

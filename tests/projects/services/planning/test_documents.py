@@ -6,6 +6,8 @@ from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Requirement
 from projects.services.planning import documents, runs
 from tests.factories import PRD, make_document, make_project, make_requirement, make_user, owner_of
+from tests.rows import undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -14,7 +16,7 @@ def upload(project, data: bytes, name: str = "prd.md"):
     return documents.upload_document(project, data, name, by=owner_of(project))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "name"),
     [
         (b"", "empty.md"),
@@ -26,6 +28,7 @@ def upload(project, data: bytes, name: str = "prd.md"):
         (b"\xff\xfe" + "half".encode("utf-16-le") + b"\x00", "cut.md"),
     ],
 )
+@undone()
 def test_what_is_no_text_is_refused_with_a_way_out(data, name):
     project = make_project()
     with pytest.raises(BadInput) as refusal:

@@ -7,6 +7,8 @@ from projects.errors import BadInput, NotAllowed
 from projects.models import Project, SiteEvent
 from projects.services.planning import projects
 from tests.factories import make_project, make_user, owner_of
+from tests.rows import undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +26,7 @@ def test_two_projects_of_one_name_have_addresses_of_their_own():
     assert slugs == ["ledger", "ledger-2", "ledger-3", "project", "shop-2-0-1"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         {"name": "  "},
@@ -41,6 +43,7 @@ def test_two_projects_of_one_name_have_addresses_of_their_own():
         {"model": "m" * 121},
     ],
 )
+@undone()
 def test_a_setting_that_cannot_be_used_is_refused_and_nothing_changes(given):
     project = make_project("Before")
     with pytest.raises(BadInput):

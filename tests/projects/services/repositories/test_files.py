@@ -13,6 +13,7 @@ import pytest
 from agents.workspace.addresses import SourceRefused
 from agents.workspace.fetching import PlainFile
 from projects.services.repositories.files import read_archive, read_folder
+from tests.tables import each_row
 
 
 def tar(*members: tuple[str, bytes], mode: str = "w:gz", odd: tuple[tarfile.TarInfo, ...] = ()) -> io.BytesIO:
@@ -71,7 +72,7 @@ def test_links_inside_stay_links_and_other_names_become_files() -> None:
     assert found == {"b": (b"1", "100644"), "c": (b"b", "120000"), "d/e": (b"1", "100644")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "file",
     [
         tar(("../a", b"")),

@@ -6,6 +6,8 @@ from projects.errors import BadInput
 from projects.models import Event
 from projects.services.work import attempts
 from tests.factories import make_task
+from tests.rows import undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +46,7 @@ def test_a_diagnosis_is_judged_once():
     assert attempts.judge_diagnosis(task, number=2, outcome="confirmed").diagnosis_outcome == "refuted"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "call",
     [
         lambda task: attempts.start_attempt(task, number=0, strategy="first"),
@@ -56,6 +58,7 @@ def test_a_diagnosis_is_judged_once():
         lambda task: attempts.judge_diagnosis(task, number=9, outcome="refuted"),
     ],
 )
+@undone()
 def test_what_makes_no_sense_is_refused(call):
     with pytest.raises(BadInput):
         call(make_task(status="running"))

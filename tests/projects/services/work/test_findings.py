@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from django.utils import timezone
@@ -9,6 +10,8 @@ from projects.errors import BadInput, NotAllowed
 from projects.models import Event, Finding
 from projects.services.work import findings
 from tests.factories import make_finding, make_task, make_user
+from tests.rows import undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -143,8 +146,8 @@ def test_a_disposition_that_is_not_complete_is_refused(more, word):
     assert finding.blocks
 
 
-@pytest.mark.parametrize("severity", ["HIGH", "ERROR", "CRITICAL", "high"])
-@pytest.mark.parametrize("disposition", findings.DISPOSITIONS)
+@each_row("severity, disposition", list(product(["HIGH", "ERROR", "CRITICAL", "high"], findings.DISPOSITIONS)))
+@undone()
 def test_a_developer_cannot_wave_a_severe_finding_through_by_any_name(severity, disposition):
     finding = make_finding(severity=severity)
     with pytest.raises(NotAllowed, match="security"):
