@@ -93,6 +93,30 @@ class TaskStore(Protocol):
         ...
 
 
+class NoTaskStore(TaskStore):
+    """For work beside any run's tasks: it keeps nothing, and what needs a person is refused."""
+
+    def start_attempt(self, *_: Any, **__: Any) -> None:
+        """Not kept, like all that would be."""
+
+    finish_attempt = judge_diagnosis = record_findings = start_attempt
+
+    def dispositions(self) -> Mapping[str, Any]:
+        return {}
+
+    def words(self) -> Sequence[str]:
+        return ()
+
+    def ask(self, **_: Any) -> ApprovalAnswer:
+        return "rejected"
+
+    def refusals(self) -> Sequence[str]:
+        return ()
+
+    def merge_turn(self, merge: Callable[[], None]) -> None:
+        merge()
+
+
 class Supply(Protocol):
     """Packages for the sandbox (sandbox.packages.PackageSupply)."""
 

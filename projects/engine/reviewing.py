@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.engine.change_review.findings import ChangeReview
 from agents.engine.change_review.review import review_change
+from agents.engine.contracts import NoTaskStore
 from agents.events.lifecycle import RunQueued
 from agents.memory.base import NoLessons
 from agents.secrets.redaction import redact
@@ -22,7 +23,6 @@ from projects.services.audit.canonical import clean_text
 from projects.services.work.moves import move_run
 from projects.storage.disk_space import need_room
 from projects.storage.paths import ensure_repository
-from trials.in_memory import MemoryTaskStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,7 @@ def review_on_request(
     unusable = baseline.problem if baseline is not None and baseline.status == Baseline.Status.UNUSABLE else ""
     with run_on_request(project, queued, by) as (run, event_log):
         name = f"review-{run.pk}"
-        context = task_context(run, event_log, task_store=MemoryTaskStore(), worktree_name=name, lessons=NoLessons())
+        context = task_context(run, event_log, task_store=NoTaskStore(), worktree_name=name, lessons=NoLessons())
         try:
             review = review_change(
                 context, base, head, about=redact(clean_text(about)), run_suites=run_suites and not unusable

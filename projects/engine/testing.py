@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.engine.contracts import TaskContext
+from agents.engine.contracts import NoTaskStore, TaskContext
 from agents.engine.effects import effect
 from agents.engine.module_tests.write import SuiteFails, Written, write_tests
 from agents.events.effects import CommitMade, EffectAnnounced
@@ -25,7 +25,6 @@ from projects.services.accounts.rights import require
 from projects.services.work.moves import move_run
 from projects.storage.disk_space import need_room
 from projects.storage.paths import ensure_repository
-from trials.in_memory import MemoryTaskStore
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -62,7 +61,7 @@ def on_request(project: Project, module: str, *, target: float, rounds: int, by:
         recording=project.is_recording,
     )
     with run_on_request(project, queued, by, known=(NoModule, SuiteFails)) as (run, event_log):
-        store, name = MemoryTaskStore(), f"tests-{run.pk}"
+        store, name = NoTaskStore(), f"tests-{run.pk}"
         context = task_context(run, event_log, task_store=store, worktree_name=name, lessons=NoLessons())
         try:
             written = write_tests(context, module, target=target, rounds=rounds)
