@@ -44,7 +44,7 @@ soak: install-dev   ## kill git and its worker 150 times at random points of mer
 	@SOAK_SEEDS=150 nice .venv/bin/python -m pytest -q tests/agents/workspace/test_kills.py
 
 bench: install-dev  ## measure, and print the figures with their meaning
-	@bash scripts/bench.sh
+	@.venv/bin/python -m measure
 
 screenshots: install-dev  ## take the pictures of the README from a running demo; needs Chromium
 	@.venv/bin/python scripts/screenshots.py

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-MIRRORED = ("agents", "aiswe_site", "dashboard", "projects", "sandbox", "scripts", "trials")
+MIRRORED = ("agents", "aiswe_site", "dashboard", "measure", "projects", "sandbox", "scripts")
 NEEDS = ("docker", "bubblewrap", "browser", "redis", "postgresql")
 # Hypothesis tries hundreds of examples; a time limit of its own is for a test that takes long.
 LONG = ("slow", "timeout", "hypothesis", "stage")

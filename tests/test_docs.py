@@ -21,7 +21,7 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"
 )
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)")
 ELSEWHERE = ("AISWE_BENCH_", "AISWE_STUDIO_", "AISWE_SERVER", "AISWE_TOKEN")  # no settings of an installation
-ROOMS = "agents|aiswe_site|benchmarks|dashboard|projects|requirements|sandbox|scripts|tests|trials"
+ROOMS = "agents|aiswe_site|dashboard|measure|projects|requirements|sandbox|scripts|tests"
 REQUIREMENTS = [
     *(f"SWE-US-0{number}" for number in range(1, 6)),
     *("SWE-P-A", "SWE-P-B", "SWE-P-C", "SWE-ARCH"),

@@ -11,7 +11,7 @@ import pytest
 from agents.languages.python import syntax
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("aiswe_site", "dashboard", "projects", "trials", "agents", "sandbox")
+ROOMS = ("measure", "aiswe_site", "dashboard", "projects", "agents", "sandbox")
 
 # Modules, as they were imported.
 MODULES = """

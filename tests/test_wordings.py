@@ -12,7 +12,7 @@ import pytest
 from agents.languages.python import syntax
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("agents", "sandbox", "projects", "dashboard", "aiswe_site", "trials")
+ROOMS = ("agents", "sandbox", "projects", "dashboard", "aiswe_site", "measure")
 
 RETIRED = (
     "the longest way still behind it",

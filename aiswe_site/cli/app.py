@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from aiswe_site import VERSION
-from aiswe_site.cli.overview import ABOUT, COMMANDS, columns, overview
+from aiswe_site.cli.overview import ABOUT, COMMANDS, columns, module_of, overview
 from aiswe_site.terminal import output
-from aiswe_site.terminal.problems import WRONG_USE, WrongUse, problem_from
+from aiswe_site.terminal.problems import WRONG_USE, Missing, WrongUse, problem_from
 
 
 class LazyGroup(click.Group):
@@ -23,11 +23,20 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module; None when there is no such command."""
+        """Import the command's module; None when there is no such command. Raises Missing when it is not installed."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"aiswe_site.cli.commands.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
+        module = module_of(cmd_name)
+        try:
+            command: click.Command = importlib.import_module(module).command
+        except ModuleNotFoundError as error:
+            if not f"{module}.".startswith(f"{error.name}."):
+                raise  # the module is there; what it imports is not
+            needed = module.partition(".")[0]
+            raise Missing(
+                f"`aiswe {cmd_name}` needs the package {needed!r}, which is not installed.",
+                "Run it from a checkout of the source.",
+            ) from None
         return command
 
     def resolve_command(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import textwrap
 
-# name → (module below aiswe_site.cli.commands, one line of help), in the order in which people need them.
+# name → (module below aiswe_site.cli.commands, or with its full path; one line of help), in the order in which people
+# need them.
 COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("up", "Serve the dashboard and work, until stopped."),
     "demo": ("demo", "Watch a recorded model build a real, tested program."),
@@ -33,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("ask", "Ask where a project's code does something."),
     "history": ("history", "List past and present runs."),
     "report": ("report", "Show what a week brought, what it cost and what is stuck."),
-    "bench": ("bench", "Measure models, or the loop itself, on tasks with known answers."),
+    "bench": ("measure.commands.bench", "Measure models, or the loop itself, on tasks with known answers."),
     "tests": ("tests", "Write tests for a module until its branches are covered."),
     "review": ("review", "Review a change: few remarks, each on a changed line with its evidence."),
     "gate": ("gate", "Run the review gates on any folder."),
@@ -69,6 +70,12 @@ def overview(columns: int) -> str:
         textwrap.fill(EXIT_CODES, width, initial_indent="  ", subsequent_indent="  "),
     ]
     return "\n\n".join(paragraphs) + "\n"
+
+
+def module_of(name: str) -> str:
+    """The full name of the module that has this command."""
+    module = COMMANDS[name][0]
+    return module if "." in module else f"aiswe_site.cli.commands.{module}"
 
 
 def _table(rows: dict[str, str], width: int) -> str:

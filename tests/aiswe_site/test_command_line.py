@@ -42,13 +42,13 @@ HEAVY = {
     "langchain_core",
     "langgraph",
     "langsmith",
+    "measure",
     "numpy",
     "projects",
     "rich",
     "sandbox",
     "semgrep",
     "tree_sitter",
-    "trials",
 }
 
 
@@ -94,10 +94,33 @@ def test_help_fits_the_terminal(columns: int) -> None:
 
 
 def test_a_trial_loads_neither_langgraph_nor_a_tracing_client() -> None:
-    assert (
-        loaded_by("import trials.play") & {"langgraph", "langchain_core", "langsmith", "docker", "httpx", "rich"}
-        == set()
-    )
+    heavy = {"langgraph", "langchain_core", "langsmith", "docker", "httpx", "rich"}
+    assert loaded_by("import measure.trials.play") & heavy == set()
+
+
+def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """As if this package were not installed."""
+    for name in [name for name in sys.modules if name.startswith("measure")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+
+
+def test_a_command_that_is_not_installed_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without(monkeypatch, "measure")
+    assert run(["bench", "tasks", "--json"]) == 3
+    said = capsys.readouterr()
+    assert json.loads(said.out)["error"] == "`aiswe bench` needs the package 'measure', which is not installed."
+    assert "Traceback" not in said.err
+
+
+def test_a_library_that_an_installed_command_needs_is_not_taken_for_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without(monkeypatch, "measure.commands.shared")
+    assert run(["bench", "tasks"]) == 1
+    assert "measure.commands.shared" in capsys.readouterr().err
 
 
 def leaves(group: LazyGroup) -> list[list[str]]:

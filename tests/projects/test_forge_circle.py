@@ -31,7 +31,7 @@ from tests.projects.services.forges.served import running
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = REAL_JOBS
-LOG = ROOT / "benchmarks" / "build_logs" / "logs" / "pytest-assert.log"
+LOG = ROOT / "measure" / "corpora" / "build_logs" / "logs" / "pytest-assert.log"
 CHANGED = '"""Sums."""\n\n\ndef add(*numbers: int) -> int:\n    """The sum of all."""\n    return sum(numbers)\n'
 THREE = "from calc import add\n\n\ndef test_three():\n    assert add(1, 2, 3) == 6\n"
 PLAN = "plan/planner-structure"

@@ -43,7 +43,7 @@ _BOUNDARY = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 
 @dataclass(frozen=True)
 class Wrong:
-    """A module with one mistake; `kind` is a name of trials.kinds, `line` the mistake's in the source."""
+    """A module with one mistake; `kind` names what sort it is of, `line` the mistake's in the source."""
 
     text: str
     kind: str

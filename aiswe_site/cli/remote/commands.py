@@ -14,7 +14,7 @@ import click
 
 from aiswe_site.cli import questions
 from aiswe_site.cli.commands import administration, backlog, history, plan, run
-from aiswe_site.cli.overview import COMMANDS
+from aiswe_site.cli.overview import COMMANDS, module_of
 from aiswe_site.cli.remote.server import RemoteServer, part
 from aiswe_site.terminal import output
 from aiswe_site.terminal.problems import WrongUse
@@ -33,7 +33,7 @@ class RemoteGroup(click.Group):
         """The command of this name. Raises WrongUse for one that is local."""
         if (found := super().get_command(ctx, cmd_name)) is not None:
             return found
-        local = importlib.import_module(f"aiswe_site.cli.commands.{COMMANDS[self.name or ''][0]}").command
+        local = importlib.import_module(module_of(self.name or "")).command
         if isinstance(local, click.Group) and cmd_name in local.commands:
             raise only_here(f"{self.name} {cmd_name}")
         return None

@@ -15,7 +15,7 @@ from agents.gates.run import run_gates
 from agents.gates.scanner import Stage
 from agents.gates.semgrep_tool import SemgrepScanner, find_semgrep, rules_json
 from agents.gates.source import Unit
-from benchmarks.stories import change_of_500_lines
+from measure.performance.stories import change_of_500_lines
 from tests.agents.gates import samples
 from tests.agents.gates.test_bandit_tool import MIXED
 from tests.agents.gates.test_rules import SAMPLES, _program

@@ -14,7 +14,7 @@ from agents.languages.registry import LANGUAGES, UnknownLanguage, language, lang
 from agents.personas import CODER, TESTER
 
 ROOT = Path(__file__).parents[3]
-ROOMS = ("agents", "projects", "dashboard", "aiswe_site", "trials")
+ROOMS = ("agents", "projects", "dashboard", "aiswe_site", "measure/commands", "measure/trials")
 ALLOWED = (
     "agents/languages/",
     "agents/gates/",
@@ -22,8 +22,8 @@ ALLOWED = (
     "agents/fragments/",  # the team that writes Streamlit apps, which are Python
     "agents/mutation/",
     "agents/recipes/library/",  # first files of projects
-    "trials/datasets.py",  # reads data sets of Python programs
-    "trials/mistakes.py",  # makes small mistakes in them
+    "measure/trials/datasets.py",  # reads data sets of Python programs
+    "measure/trials/mistakes.py",  # makes small mistakes in them
 )
 # A reply may hold its files as a dict in Python's notation, whatever they are written in.
 NOTATION = "agents/replies/filejson.py"

@@ -14,9 +14,9 @@ from agents.llm.base import Completion, Delta, Health, Message, Timeouts, TokenU
 from agents.llm.runner import ModelRunner
 from agents.llm.tokens import count_messages, count_tokens
 from agents.memory.chroma import ChromaLessons
+from measure.trials.datasets import TrialTask
+from measure.trials.play import Settings, play
 from sandbox.registry import load_backend
-from trials.datasets import TrialTask
-from trials.play import Settings, play
 
 pytestmark = pytest.mark.bubblewrap
 

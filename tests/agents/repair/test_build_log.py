@@ -1,4 +1,4 @@
-"""The cause of a failed build, on logs that real tools wrote (benchmarks/build_logs), and on any text."""
+"""The cause of a failed build, on logs that real tools wrote (measure/corpora/build_logs), and on any text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.repair.build_log import HEAD, SHOWN, TAIL, clean, read_log
-from benchmarks.build_logs.cases import CASES, Case
-from benchmarks.build_logs.make import LOGS
+from measure.corpora.build_logs.cases import CASES, Case
+from measure.corpora.build_logs.make import LOGS
 from tests.sizes import scaled
 from tests.tables import each_row
 

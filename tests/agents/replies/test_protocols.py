@@ -13,8 +13,8 @@ from agents.replies.apply import apply_reply
 from agents.replies.parse import parse_reply
 from agents.replies.turns import without_tokens
 from agents.replies.types import REPLY_FORMATS, EditBlock, FileBlock, Wish
-from benchmarks.replies import count, used, verdict
-from benchmarks.reply_shapes import Shape, shapes
+from measure.corpora.replies.check import count, used, verdict
+from measure.corpora.replies.shapes import Shape, shapes
 from tests.sizes import scaled
 
 from .test_malformed import read_every_way

@@ -12,8 +12,8 @@ from agents.replies.apply import apply_reply
 from agents.replies.normalize import clean_path, is_pattern, mended, without_plus
 from agents.replies.parse import parse_reply
 from agents.replies.types import EditBlock, FileBlock
-from benchmarks.replies import slip_verdict
-from benchmarks.reply_traps import SLIPS, Slip
+from measure.corpora.replies.check import slip_verdict
+from measure.corpora.replies.traps import SLIPS, Slip
 from tests.sizes import growth, scaled
 from tests.tables import each_row
 

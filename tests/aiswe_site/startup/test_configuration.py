@@ -15,7 +15,7 @@ from aiswe_site.startup.database import database
 from tests.tables import each_row
 
 ROOT = Path(__file__).parents[3]
-ROOMS = ("agents", "aiswe_site", "dashboard", "projects", "sandbox", "trials")
+ROOMS = ("agents", "aiswe_site", "dashboard", "projects", "sandbox", "measure")
 # Planted by the sandbox's self-test, and said to test runners inside of a sandbox.
 NOT_SETTINGS = {"AISWE_SELFTEST_SECRET", "AISWE_ESBUILD", "AISWE_FIRST", "AISWE_TESTS_INSIDE"}
 # Of a command that works with a server elsewhere, not of an installation.

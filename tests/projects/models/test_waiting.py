@@ -13,7 +13,7 @@ from tests.factories import bare_run, make_task
 from tests.tables import each_row
 
 ROOT = Path(__file__).parents[3]
-ROOMS = ("agents", "aiswe_site", "dashboard", "projects", "sandbox", "trials")
+ROOMS = ("agents", "aiswe_site", "dashboard", "projects", "sandbox", "measure")
 PREFIX_TESTS = ("startswith", "removeprefix", "partition")
 
 

@@ -1,0 +1,54 @@
+"""Lessons are found where the real prompts show them, and a prompt without them is what it would have been."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents.engine.nodes.common import lessons_text
+from agents.prompts.provenance import Source, label, render
+from measure.trials.hints import lessons_in, without_lessons
+
+LESSONS = [{"cause": "it counts wrongly", "fix": "count again"}, {"cause": "a `tick`", "fix": "none → some"}]
+HEAD = {
+    "project": "p",
+    "key": "T-01",
+    "title": "t",
+    "step": "code",
+    "approach": 1,
+    "files": ["a.py"],
+    "long": [],
+    "servers": [],
+    "container_files": {"docker": False, "kubernetes": False},
+    "removable": [],
+    "note": "",
+    "requirements": "",
+    "passages": "",
+    "failing": "",
+    "description": label("Do it.\n- a → b", Source.MODEL),
+    "existing": "",
+    "tests_go": "",
+    "installed": [],
+    "tests": label("assert 1", Source.MODEL),
+    "avoid": "",
+    "may_ask": True,
+}
+REPAIR = {
+    "counts": "1 failed.",
+    "trace": label("E  assert f(0) == 1", Source.TESTS),
+    "repeated": False,
+    "unfounded": False,
+    "undone": "",
+}
+
+
+@pytest.mark.parametrize(("name", "values"), [("task.head", HEAD), ("task.repair", REPAIR)])
+def test_the_lessons_of_a_real_prompt_are_read_and_taken_out(name, values):
+    plain = render(name, **values, lessons=lessons_text([]))
+    shown = render(name, **values, lessons=lessons_text(LESSONS))
+    assert lessons_in(shown) == ["it counts wrongly → count again", "a `tick` → none → some"]
+    assert lessons_in(plain) == []
+    assert without_lessons(shown) == without_lessons(plain) == " ".join(plain.split())
+
+
+def test_addresses_make_no_difference():
+    assert without_lessons("<f at 0x7f12>") == without_lessons("<f at 0x7fab>")
