@@ -21,6 +21,7 @@ from agents.engine.limits import LIMITS
 from agents.events.vocabulary import schema
 from agents.gates.base import Severity
 from agents.gates.run import DEFAULT_POLICY, REPORTED_ONLY, SCANNERS
+from agents.languages.python import syntax
 from agents.llm.registry import model_servers
 from aiswe_site.cli.app import cli
 from aiswe_site.startup.configuration import rows
@@ -242,7 +243,7 @@ def _rooms() -> list[str]:
 
 def purpose(package: Path) -> str:
     """The first sentence of a package's docstring. Raises ValueError for a package without one."""
-    documentation = ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8")))
+    documentation = ast.get_docstring(syntax.parse((package / "__init__.py").read_text("utf-8")))
     if not documentation:
         raise ValueError(f"{package}/__init__.py needs a docstring of one line that says what is in the package.")
     return " ".join(documentation.partition("\n\n")[0].split()).removesuffix(".")
