@@ -96,7 +96,7 @@ def ask_child(module: str, home: Path, options: dict[str, Any], seconds: float =
     return answer
 
 
-class Talking:
+class ChildProcess:
     """A process that is given orders as JSON lines on stdin and answers on stdout, in order."""
 
     def __init__(self, module: str, home: Path, arguments: Sequence[str] = (), seconds: float = CHILD_SECONDS) -> None:
@@ -110,7 +110,7 @@ class Talking:
         )
         self._limit = killed_after(self.process, seconds)
 
-    def __enter__(self) -> Talking:
+    def __enter__(self) -> ChildProcess:
         self._limit.__enter__()
         return self
 
@@ -118,18 +118,18 @@ class Talking:
         self._limit.__exit__(None, None, None)
         ended(self.process)
 
-    def hear(self) -> dict[str, Any]:
+    def answer(self) -> dict[str, Any]:
         """The next answer. Raises CannotMeasure when the process ended or refused."""
         assert self.process.stdout is not None  # noqa: S101
         line = self.process.stdout.readline()
         if not line:
             raise CannotMeasure("the measured site ended before it answered")
-        answer: dict[str, Any] = json.loads(line)
-        if "error" in answer:
-            raise CannotMeasure(str(answer["error"]))
-        return answer
+        found: dict[str, Any] = json.loads(line)
+        if "error" in found:
+            raise CannotMeasure(str(found["error"]))
+        return found
 
-    def tell(self, order: dict[str, Any]) -> None:
+    def order(self, order: dict[str, Any]) -> None:
         """Give an order without waiting."""
         assert self.process.stdin is not None  # noqa: S101
         self.process.stdin.write(json.dumps(order) + "\n")

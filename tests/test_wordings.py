@@ -12,7 +12,16 @@ import pytest
 from agents.languages.python import syntax
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("agents", "sandbox", "projects", "dashboard", "aiswe_site", "measure")
+ROOMS = (
+    "agents",
+    "sandbox",
+    "projects",
+    "dashboard",
+    "aiswe_site",
+    "measure/commands",
+    "measure/performance",
+    "measure/trials",
+)
 
 RETIRED = (
     "the longest way still behind it",

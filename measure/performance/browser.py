@@ -21,7 +21,7 @@ from measure.performance.browser_page import (
 )
 from measure.performance.event_log import SITE, free_port, wait_for_pages
 from measure.performance.viewers import BIG, Room, read_ms
-from measure.processes import Talking, scratch
+from measure.processes import ChildProcess, scratch
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
@@ -58,7 +58,7 @@ class Found:
 class Place:
     """The measured site: its process, port, a session and the runs to look at."""
 
-    site: Talking
+    site: ChildProcess
     port: int
     session: str
     big: int
@@ -75,8 +75,8 @@ class Place:
 
     async def order(self, **order: Any) -> dict[str, Any]:
         """Have the site do it."""
-        self.site.tell(order)
-        return await asyncio.to_thread(self.site.hear)
+        self.site.order(order)
+        return await asyncio.to_thread(self.site.answer)
 
 
 async def _arrivals(place: Place, page: Page, found: Found, name: str, run: int, before: int) -> None:
@@ -177,10 +177,10 @@ def measure(section: Section, options: Any) -> None:
     """Fill the section; raises CannotMeasure, also when the page shows a wrong row or leads to a wrong one."""
     browser_path()
     port = free_port()
-    with scratch() as folder, Talking(SITE, folder / "home", [str(port)], LIMIT) as site:
-        site.hear()
-        site.tell({"do": "prepare"})
-        told = site.hear()
+    with scratch() as folder, ChildProcess(SITE, folder / "home", [str(port)], LIMIT) as site:
+        site.answer()
+        site.order({"do": "prepare"})
+        told = site.answer()
         wait_for_pages(port)
         place = Place(site, port, told["session"], *told["runs"][:2])
 

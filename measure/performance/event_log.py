@@ -13,7 +13,7 @@ from typing import Any
 import websockets
 
 from measure.figures import CannotMeasure, Figure, Section, Spread
-from measure.processes import Talking, scratch
+from measure.processes import ChildProcess, scratch
 
 TITLE = "events through the event_log to a socket (redacted, chained, rendered)"
 ROUNDS = 3
@@ -36,16 +36,16 @@ def measure(section: Section, options: Any) -> None:
     """Fill the section; raises CannotMeasure, also when an event did not arrive or arrived twice."""
     rounds = min(options.n or ROUNDS, ROUNDS)
     port = free_port()
-    with scratch() as folder, Talking(SITE, folder / "home", [str(port)]) as site:
-        site.hear()
-        site.tell({"do": "prepare"})
-        place = site.hear()
+    with scratch() as folder, ChildProcess(SITE, folder / "home", [str(port)]) as site:
+        site.answer()
+        site.order({"do": "prepare"})
+        place = site.answer()
         wait_for_pages(port)
         *bursts, paced = place["runs"]
         written, arrived, made, raw = [], [], [], []
         for run in bursts[:rounds]:
-            site.tell({"do": "raw", "count": ROWS})
-            raw.append(ROWS / site.hear()["seconds"])
+            site.order({"do": "raw", "count": ROWS})
+            raw.append(ROWS / site.answer()["seconds"])
             order = {"do": "burst", "run": run, "count": BURST, "writers": WRITERS}
             answer, moments = asyncio.run(_watched(site, order, port, place["session"], run, BURST))
             written.append(answer["count"] / (answer["committed"] - answer["began"]))
@@ -56,12 +56,12 @@ def measure(section: Section, options: Any) -> None:
         pages = [page_ms(port) for _ in range(30)]
         alone = []
         for number in range(rounds):
-            site.tell({"do": "burst", "run": paced, "count": ROWS // 2, "writers": 1})
-            one = site.hear()
+            site.order({"do": "burst", "run": paced, "count": ROWS // 2, "writers": 1})
+            one = site.answer()
             alone.append(one["count"] / (one["committed"] - one["began"]))
             # On a run that nobody reads: rows made past the event_log carry no chain.
-            site.tell({"do": "create", "run": place["scraps"][number], "count": ROWS})
-            made.append(ROWS / site.hear()["seconds"])
+            site.order({"do": "create", "run": place["scraps"][number], "count": ROWS})
+            made.append(ROWS / site.answer()["seconds"])
     create, plain = Spread.of(made, "/s"), Spread.of(raw, "/s")
     sent, kept = Spread.of(arrived, "/s"), Spread.of(written, "/s")
     words = "Django create() of the same rows, one thread, a transaction each"
@@ -108,7 +108,7 @@ def wait_for_pages(port: int) -> None:
 
 
 async def _watched(
-    site: Talking, order: dict[str, Any], port: int, session: str, run: int, last: int
+    site: ChildProcess, order: dict[str, Any], port: int, session: str, run: int, last: int
 ) -> tuple[dict[str, Any], dict[int, float]]:
     """Give the order while a client listens; the answer, and when each event arrived."""
     origin = f"http://127.0.0.1:{port}"
@@ -118,9 +118,9 @@ async def _watched(
         url, origin=websockets.Origin(origin), additional_headers=headers, max_size=None, proxy=None
     ) as client:
         await asyncio.wait_for(client.recv(), 20)  # the first frame: the client is known to the server
-        site.tell(order)
+        site.order(order)
         listening = asyncio.create_task(_listen(client, last))
-        answer = await asyncio.to_thread(site.hear)
+        answer = await asyncio.to_thread(site.answer)
         try:
             moments = await asyncio.wait_for(listening, 30)
         except TimeoutError:

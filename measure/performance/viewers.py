@@ -13,7 +13,7 @@ import websockets
 
 from measure.figures import CannotMeasure, Figure, Section, Spread
 from measure.performance.event_log import SITE, free_port, wait_for_pages
-from measure.processes import Talking, scratch
+from measure.processes import ChildProcess, scratch
 
 TITLE = "viewers of live runs (rows delivered to sockets, processor time of the web process)"
 RATE, SECONDS = 100.0, 5
@@ -84,7 +84,9 @@ async def _listen(socket: Any, moments: dict[int, float]) -> None:
             moments.setdefault(int(seq), now)
 
 
-async def _watched(site: Talking, port: int, sessions: list[str], where: str, runs: list[int], viewers: int) -> Watched:
+async def _watched(
+    site: ChildProcess, port: int, sessions: list[str], where: str, runs: list[int], viewers: int
+) -> Watched:
     """Events written while sockets listen to their runs."""
     room = Room(port, sessions)
     watched = [runs[number % len(runs)] for number in range(viewers)]
@@ -92,15 +94,15 @@ async def _watched(site: Talking, port: int, sessions: list[str], where: str, ru
         for first in range(0, viewers, 20):
             some = enumerate(watched[first : first + 20], first)
             await asyncio.gather(*(room.enter(number, f"/ws/{where}/{run}?after=0") for number, run in some))
-        site.tell({"do": "spread", "where": where, "runs": runs, "count": int(RATE * SECONDS), "rate": RATE})
-        answer = await asyncio.to_thread(site.hear)
+        site.order({"do": "spread", "where": where, "runs": runs, "count": int(RATE * SECONDS), "rate": RATE})
+        answer = await asyncio.to_thread(site.answer)
         written: dict[int, dict[int, float]] = {run: {} for run in runs}
         for run, seq, moment in answer["written"]:
             written[run][seq] = moment
         wanted = sum(len(written[run]) for run in watched)
         there = await room.arrived(wanted)
-        site.tell({"do": "cpu"})
-        cpu = (await asyncio.to_thread(site.hear))["seconds"] - answer["cpu"]
+        site.order({"do": "cpu"})
+        cpu = (await asyncio.to_thread(site.answer))["seconds"] - answer["cpu"]
         ends = [max(each.values()) for each in room.moments.values() if each]
         if not ends:
             raise CannotMeasure("nothing arrived at any socket")
@@ -144,16 +146,16 @@ def read_ms(port: int, session: str, path: str) -> float:
 def measure(section: Section, options: Any) -> None:
     """Fill the section; raises CannotMeasure."""
     port = free_port()
-    with scratch() as folder, Talking(SITE, folder / "home", [str(port)], LIMIT) as site:
-        site.hear()
-        site.tell({"do": "audience", "people": VIEWERS // 10, "runs": RUNS + 4})
-        place = site.hear()
+    with scratch() as folder, ChildProcess(SITE, folder / "home", [str(port)], LIMIT) as site:
+        site.answer()
+        site.order({"do": "audience", "people": VIEWERS // 10, "runs": RUNS + 4})
+        place = site.answer()
         sessions, (single, idle, hundred, big, *many) = place["sessions"], place["runs"]
         wait_for_pages(port)
-        site.tell({"do": "spread", "where": "runs", "runs": [idle], "count": int(RATE * SECONDS), "rate": RATE})
-        alone = site.hear()
-        site.tell({"do": "cpu"})
-        writing = (site.hear()["seconds"] - alone["cpu"]) / SECONDS  # of a second, by the writer itself
+        site.order({"do": "spread", "where": "runs", "runs": [idle], "count": int(RATE * SECONDS), "rate": RATE})
+        alone = site.answer()
+        site.order({"do": "cpu"})
+        writing = (site.answer()["seconds"] - alone["cpu"]) / SECONDS  # of a second, by the writer itself
 
         def watched(where: str, runs: list[int], viewers: int) -> Watched:
             return asyncio.run(_watched(site, port, sessions, where, runs, viewers))
@@ -167,8 +169,8 @@ def measure(section: Section, options: Any) -> None:
             ),
         ]
         opened = asyncio.run(_at_once(port, sessions, hundred))
-        site.tell({"do": "big", "run": big, "count": BIG})
-        site.hear()
+        site.order({"do": "big", "run": big, "count": BIG})
+        site.answer()
         pages = {
             "first rows, first time": [read_ms(port, sessions[0], f"/runs/{big}")],
             "first rows": [read_ms(port, sessions[0], f"/runs/{big}") for _ in range(7)],
