@@ -59,6 +59,7 @@ def test_every_recipe_is_tried() -> None:
     assert sorted([*READY, *ONLINE]) == [one.name for one in recipes()]
 
 
+@pytest.mark.stage
 @pytest.mark.parametrize("name", READY)
 def test_its_tests_pass_in_the_sandbox_as_it_is(name: str, sandbox: Sandbox, tmp_path: Path) -> None:
     recipe = load(name)
@@ -67,6 +68,7 @@ def test_its_tests_pass_in_the_sandbox_as_it_is(name: str, sandbox: Sandbox, tmp
     assert failures(recipe, sandbox, tmp_path) == []
 
 
+@pytest.mark.stage
 def test_the_command_line_in_typescript_runs_with_the_tools_of_the_sandbox(sandbox: Sandbox, tmp_path: Path) -> None:
     if find_node_modules() is None:
         missing("The tools for Node are not installed: make install")

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.agents.workspace import merging_worker
+from tests.sizes import scaled
 
-pytestmark = pytest.mark.slow
-SEEDS = range(int(os.environ.get("SOAK_SEEDS", "10")))
+pytestmark = [pytest.mark.slow, pytest.mark.whole]
+SEEDS = range(int(os.environ.get("SOAK_SEEDS", scaled(10, 4))))
 HOME = Path(__file__).resolve().parents[3]
 MOST_STARTS = 12
 DEATHS = ("before", "middle", "after", "worker before", "worker after", "orphan", "locked")

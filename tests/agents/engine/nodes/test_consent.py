@@ -23,7 +23,7 @@ REACHES = code(
     "list[str]) -> None:\n    subprocess.run(words, check=True)",
 )
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = pytest.mark.usefixtures("quiet_sandbox")
 
 
 @pytest.fixture

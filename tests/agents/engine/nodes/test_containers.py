@@ -5,7 +5,7 @@ import pytest
 from sandbox.container_report import ContainerReport
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, task
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = pytest.mark.usefixtures("quiet_sandbox")
 FILE = """FROM debian:12
 USER 1000
 HEALTHCHECK NONE

@@ -12,7 +12,7 @@ from agents.memory.choosing import find_lessons
 from agents.memory.chroma import ChromaLessons
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = pytest.mark.usefixtures("mostly_quiet")
 
 TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
@@ -82,6 +82,7 @@ def test_a_lesson_in_the_prompts_of_several_samples_is_judged_by_the_one_that_we
     assert (store.tracks(["known"])["known"].shown, store.tracks(["known"])["known"].helped) == (1, 1)
 
 
+@pytest.mark.bubblewrap
 def test_a_lesson_that_did_not_help_a_task_is_not_shown_to_its_next_approach(tmp_path, store):
     store.add(lesson(topic="Adding numbers up"))
     odd = [code("calc.py", f"def add(a: int, b: int) -> int:\n    return a * b + {n}") for n in (7, 70)]
@@ -150,6 +151,7 @@ def test_the_words_of_a_failure_leave_out_what_changes_from_run_to_run():
     assert failure_words({}) == ""
 
 
+@pytest.mark.bubblewrap
 def test_code_that_is_tested_once_more_by_better_tests_does_not_count_twice(tmp_path, store):
     store.add(lesson(topic="Adding numbers up"))
     weak = code("tests/test_calc.py", "import calc\n\n\ndef test_add_is_there():\n    assert calc.add")
@@ -197,6 +199,7 @@ WRONG_TEST = {
 CASES = [(REPLIES | {"coder-code": GOOD}, "the first try"), (CURED, "try 2"), (REPLIES | WRONG_TEST, "try 2")]
 
 
+@pytest.mark.bubblewrap
 @pytest.mark.parametrize(("replies", "how"), CASES)
 def test_a_merged_task_leaves_how_it_was_done_and_a_task_like_it_is_shown_that(tmp_path, store, replies, how):
     first = Bench(tmp_path / "first", replies, task(title="Adding up two numbers"), lessons=store)

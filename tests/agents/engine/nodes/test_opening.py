@@ -9,7 +9,7 @@ from sandbox.test_setup import TestSetup
 from tests.agents.context.support import commit
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = pytest.mark.usefixtures("quiet_sandbox")
 TESTS = "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5"
 ADD = "def add(a: int, b: int) -> int:\n    return a + b"
 OLD = "from calc import ZERO\n\n\ndef test_zero_is_nothing():\n    assert ZERO == 0\n"

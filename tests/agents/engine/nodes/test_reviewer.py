@@ -12,7 +12,7 @@ from agents.gates.run import run_gates
 from agents.replies.jsonish import parse_json
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = pytest.mark.usefixtures("mostly_quiet")
 STOOD = "import pickle\n\n\ndef load(data: bytes) -> object:\n    return pickle.loads(data)\n"
 ADD = "\n\ndef add(a: int, b: int) -> int:\n    return a + b\n"
 TESTS = "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5"
@@ -264,6 +264,7 @@ MISSES = '{"approved": false, "reasons": ["There is no test for negative numbers
 MORE = "\n\n\ndef test_negative():\n    assert add(-2, -3) == -5"
 
 
+@pytest.mark.bubblewrap
 def test_a_wish_for_tests_goes_to_the_tester_and_what_it_adds_judges_the_code(judged, monkeypatch):
     replies = {
         "coder-code": code("calc.py", "def add(a: int, b: int) -> int:\n    return abs(a) + b"),
@@ -300,6 +301,7 @@ def test_the_reviewer_is_told_of_a_planned_test_file_without_a_test(judged, monk
     assert "There is no test in tests/test_more.py, which the task names." in prompts_of(bench, "review")[0]
 
 
+@pytest.mark.bubblewrap
 def test_the_reviewer_sees_the_unchanged_code_that_a_change_calls(tmp_path):
     there = "\n\n\n".join(
         ["RATE = 2", "def twice(number):\n    return RATE * number", "def far(number):\n    return number"]

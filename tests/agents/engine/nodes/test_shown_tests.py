@@ -7,7 +7,7 @@ import pytest
 from agents.engine.nodes.shown_tests import what_is_new
 from tests.agents.engine.nodes.support import APPROVED, Bench, code, task
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = pytest.mark.usefixtures("quiet_sandbox")
 OLD = "from calc import sub\n\n\n" + "".join(
     f"def test_sub_{number}():\n    # {'why ' * 40}\n    assert sub({number}, 0) == {number}\n\n\n"
     for number in range(30)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = pytest.mark.usefixtures("quiet_sandbox")
 GOOD = "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5"
 ADD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
 
