@@ -9,10 +9,11 @@ from agents.workspace.git import GitError
 from projects.engine import build_fixes
 from projects.errors import ProjectsError
 from projects.models import RequirementDocument
+from projects.services.planning.build_logs import JOB
 from sandbox.base import SandboxError
 
 
-@shared_task(name=build_fixes.JOB)
+@shared_task(name=JOB)
 def repeat_build(document: int) -> None:
     """Repeat what a log says failed; what does fail here is planned, and a person decides about the rest."""
     close_old_connections()

@@ -16,12 +16,12 @@ from dashboard.http.pages import page, show
 from dashboard.http.requests import AuthenticatedHttpRequest
 from dashboard.presenters import night
 from dashboard.views.notices import clock_field
-from projects.engine import build_fixes
 from projects.errors import BadInput
 from projects.models import Project
 from projects.models.project import Autonomy
 from projects.services.backlog import forecast, hours, items, scheduler
 from projects.services.forges import tickets
+from projects.services.planning import build_logs
 from projects.values.time_windows import zones
 from projects.values.wording import counted
 
@@ -163,12 +163,10 @@ def take_in(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse
 def fix(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """The log of a failed build, or the trace of a program: a file, or pasted."""
     file, pasted = request.FILES.get("log"), request.POST.get("pasted", "")
-    if file is not None and (file.size or 0) > build_fixes.MOST_BYTES:
-        raise BadInput(
-            f"A log has at most {build_fixes.MOST_BYTES // 1024**2} MB: cut it down to the step that failed."
-        )
+    if file is not None and (file.size or 0) > build_logs.MOST_BYTES:
+        raise BadInput(f"A log has at most {build_logs.MOST_BYTES // 1024**2} MB: cut it down to the step that failed.")
     log = file.read().decode("utf-8", "replace") if file is not None else pasted
-    found = build_fixes.fix_log(project, log, by=request.user, source=file.name or "a file" if file else "pasted")
+    found = build_logs.fix_log(project, log, by=request.user, source=file.name or "a file" if file else "pasted")
     messages.success(request, f"{found.cause.sentence} It is tried here next; then the fix is planned.")
     return redirect("requirements", project.pk)
 

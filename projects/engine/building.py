@@ -16,7 +16,7 @@ from agents.engine.graph import RECURSION_LIMIT, build_graph
 from agents.engine.state import TaskState, start_state
 from agents.events.log import EventLog
 from agents.fragments.planned import task_fields
-from agents.gates.base import GateReport, Policy
+from agents.gates.base import GateReport
 from agents.gates.run import run_gates
 from agents.languages.registry import main_language
 from projects.engine.budgets import limits_of
@@ -34,19 +34,11 @@ from projects.services.planning.outside import engaged_for
 from projects.services.planning.patterns import rules_of
 from projects.services.planning.request_work import starts_at
 from projects.storage.disk_space import need_room
-from projects.storage.packages import ProjectSupply, allowlist_files
+from projects.storage.packages import ProjectSupply, gate_policy
 from projects.storage.paths import ensure_repository, home, repository_of
 from sandbox.registry import open_backend
 
 lessons = store  # the memory of this process
-
-
-def gate_policy() -> Policy:
-    """The product's policy of the gates, with what this installation knows about packages."""
-    packages = home() / "packages"
-    # A name that one project reserves for its own index must not be told to another.
-    lists = (*allowlist_files(), *sorted((packages / "projects").glob("*.toml")))
-    return Policy(answers=packages / "advisories", package_lists=lists)
 
 
 def gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> GateReport:

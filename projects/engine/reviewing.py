@@ -9,8 +9,10 @@ from agents.engine.change_review.findings import ChangeReview
 from agents.engine.change_review.review import review_change
 from agents.engine.contracts import NoTaskStore
 from agents.events.lifecycle import RunQueued
+from agents.forges.contract import ForgeRefused
 from agents.memory.base import NoLessons
 from agents.secrets.redaction import redact
+from agents.workspace.addresses import SourceRefused
 from agents.workspace.export import commit_at
 from agents.workspace.fetching import ORIGIN
 from agents.workspace.git import GitError, git
@@ -20,6 +22,9 @@ from projects.errors import BadInput
 from projects.models import Baseline, Project, Run
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_text
+from projects.services.delivery.changes import parted
+from projects.services.forges.links import forge_of, needed_link
+from projects.services.forges.reviewing import fetched
 from projects.services.work.moves import move_run
 from projects.storage.disk_space import need_room
 from projects.storage.paths import ensure_repository
@@ -57,14 +62,6 @@ def _commit(folder: Path, name: str) -> str:
         except GitError as refused:
             problem = str(refused)
     raise BadInput(f"{problem.replace(ORIGIN + '/', '')}.")
-
-
-def parted(folder: Path, base: str, head: str) -> str:
-    """The newest commit that both build on. Raises BadInput when there is none."""
-    found = git(folder, "merge-base", base, head, check=False).stdout.strip()
-    if not found:
-        raise BadInput(f"{head[:10]} and {base[:10]} have no commit in common.")
-    return found
 
 
 def review_on_request(
@@ -106,3 +103,20 @@ def review_on_request(
         count = len(review.findings)
         move_run(run, Run.Status.FINISHED, reason=f"{count or 'no'} remark{'s' * (count != 1)}")
     return Reviewed(review, run.pk)
+
+
+def review_request(project: Project, number: int, *, by: User, run_suites: bool = True) -> Reviewed:
+    """Fetch a pull request and review what it changes since it left its base; nothing is written to the forge.
+
+    Its title and text are quoted to the model as its author's. Raises NotAllowed, BadInput, and what
+    review_on_request() raises.
+    """
+    require(by, project, "run.start")
+    link = needed_link(project)
+    try:
+        request = forge_of(link).request(number)
+        base, head = fetched(project, link, request)
+    except (ForgeRefused, SourceRefused) as refused:
+        raise BadInput(str(refused)) from None
+    about = f"{request.title}\n\n{request.text}"
+    return review_on_request(project, base, head, by=by, about=about, request=str(number), run_suites=run_suites)

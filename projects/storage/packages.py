@@ -12,6 +12,7 @@ from pathlib import Path
 from django.conf import settings
 from pydantic import TypeAdapter
 
+from agents.gates.base import Policy
 from projects.models import Approval, Project
 from projects.storage.paths import home
 from sandbox.base import PackageSet
@@ -31,6 +32,14 @@ def allowlist_files(slug: str = "") -> list[Path]:
     """
     everywhere = [Path(settings.PACKAGES_FILE).expanduser()] if settings.PACKAGES_FILE else []
     return [*everywhere, home() / "packages" / "projects" / f"{slug}.toml"] if slug else everywhere
+
+
+def gate_policy() -> Policy:
+    """The product's policy of the gates, with what this installation knows about packages."""
+    packages = home() / "packages"
+    # A name that one project reserves for its own index must not be told to another.
+    lists = (*allowlist_files(), *sorted((packages / "projects").glob("*.toml")))
+    return Policy(answers=packages / "advisories", package_lists=lists)
 
 
 def memory_of(project: Project) -> Path:

@@ -15,10 +15,10 @@ from django.test import Client
 from django.urls import reverse
 
 from projects import forge_jobs
-from projects.engine import build_fixes
 from projects.models import Approval, ForgeComment, ForgeDelivery, PullRequest, RequirementDocument, Run, SiteEvent
 from projects.services.forges import links, listening, receiving, requests
 from projects.services.planning import documents, runs
+from projects.services.planning.build_logs import JOB
 from projects.services.planning.projects import update_settings
 from projects.services.planning.request_work import starts_at
 from projects.services.repositories.importing import CodeSource, import_project
@@ -142,7 +142,7 @@ def test_a_repository_is_imported_built_asked_to_be_merged_changed_on_a_comment_
 
     # A build of it fails there: what is asked for is a fix on this branch, once, however many of its jobs failed.
     repeated: list[int] = []
-    monkeypatch.setitem(NAMES, build_fixes.JOB, repeated.append)
+    monkeypatch.setitem(NAMES, JOB, repeated.append)
     for _ in range(2):
         shop.build_fails(LOG.read_text(), request.branch)
         told(served.sent[-1:])

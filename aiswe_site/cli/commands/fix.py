@@ -27,8 +27,9 @@ def command(project: Project, log: Path, user: str) -> int:
     LOG is a file, or - for stdin; a trace of a program is read too. What is not seen to fail here is planned only after
     a person confirms it. Exit code 1 when no fix was planned.
     """
-    from projects.engine.build_fixes import MOST_BYTES, fix_log
+    from projects.engine.build_fixes import repeat
     from projects.errors import BadInput
+    from projects.services.planning.build_logs import MOST_BYTES, fix_log
 
     with click.open_file(str(log), "rb") as file:
         data = file.read(MOST_BYTES + 1)
@@ -36,7 +37,7 @@ def command(project: Project, log: Path, user: str) -> int:
         raise WrongUse(f"{log} is larger than {MOST_BYTES // 1024**2} MB.", "Cut it down to the step that failed.")
     source = "standard input" if str(log) == "-" else log.name
     try:
-        found = fix_log(project, data.decode("utf-8", "replace"), by=acting_user(user), source=source, later=False)
+        found = fix_log(project, data.decode("utf-8", "replace"), by=acting_user(user), source=source, repeat=repeat)
     except BadInput as refused:
         raise WrongUse(str(refused)) from None
     document = {

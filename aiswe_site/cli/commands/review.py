@@ -45,12 +45,12 @@ def command(change: str, slug: str, request: int | None, send: bool, yes: bool, 
     from projects.engine import reviewing
     from projects.errors import BadInput
     from projects.models import Run
-    from projects.services.forges import reviewing as requests
+    from projects.services.forges.reviewing import send_review
 
     by, project = acting_user(user), arguments.project(slug)
     try:
         if request:
-            made = requests.review_request(project, request, by=by, run_suites=not no_tests)
+            made = reviewing.review_request(project, request, by=by, run_suites=not no_tests)
         else:
             base, head = reviewing.commits_of(project, change)
             made = reviewing.review_on_request(project, base, head, by=by, run_suites=not no_tests)
@@ -61,7 +61,7 @@ def command(change: str, slug: str, request: int | None, send: bool, yes: bool, 
         if not yes:
             _people(document)
             click.confirm(f"Write this to request {request}?", abort=True, err=True)
-        document["sent"] = requests.send_review(Run.objects.get(pk=made.run), by=by)
+        document["sent"] = send_review(Run.objects.get(pk=made.run), by=by)
     return output.answer(document, lambda: _people(document), ok=not made.review.findings)
 
 

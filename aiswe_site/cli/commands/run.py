@@ -59,7 +59,7 @@ def show(run: Run) -> None:
     """
     from django.db.models import Count, F
 
-    from projects.engine.build_fixes import request_section
+    from projects.services.delivery.fix_report import request_section
     from projects.services.work.usage import usage_of
 
     names = "key title status tries why commit escalation"

@@ -8,10 +8,10 @@ from agents.gates.advisories import AdvisoryError
 from agents.gates.advisory_sources import look_up
 from agents.gates.bill import BillEntry, bill_of_materials
 from agents.gates.pins import Dependencies, is_dependency_file, read_dependencies
-from projects.engine.building import gate_policy
 from projects.errors import BadInput
 from projects.models import Project
 from projects.services.delivery.downloads import Download, commit_of
+from projects.storage.packages import gate_policy
 from projects.storage.paths import repository_of
 from sandbox.base import SandboxError
 

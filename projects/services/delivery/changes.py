@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from agents.workspace.git import GitError, out
+from agents.workspace.git import GitError, git, out
+from projects.errors import BadInput
 from projects.models import Project
 from projects.storage.paths import repository_of
 
@@ -30,6 +32,14 @@ class Changed:
         told = [f"{sha[:10]} “{subject}”" for sha, subject in self.commits[:3]]
         more = f" and {len(self.commits) - 3} more" if len(self.commits) > 3 else ""
         return ", ".join(told) + more
+
+
+def parted(folder: Path, base: str, head: str) -> str:
+    """The newest commit that both build on. Raises BadInput when there is none."""
+    found = git(folder, "merge-base", base, head, check=False).stdout.strip()
+    if not found:
+        raise BadInput(f"{head[:10]} and {base[:10]} have no commit in common.")
+    return found
 
 
 def changes_between(project: Project, old: str, new: str) -> Changed:

@@ -9,7 +9,6 @@ from django.db.models import Exists, OuterRef, Q
 
 from agents.forges.contract import Forge, ForgeRefused
 from agents.secrets.redaction import redact
-from projects.engine.build_fixes import fix_log
 from projects.errors import BadInput, ProjectsError
 from projects.models import ForgeComment, ForgeDelivery, ForgeLink, PullRequest, RequirementDocument, Run
 from projects.services.audit.canonical import clean_line
@@ -19,6 +18,7 @@ from projects.services.forges import answers, comments
 from projects.services.forges.links import forge_of
 from projects.services.forges.receiving import JOB, mark_handled, prune, waiting
 from projects.services.forges.requests import keep_current
+from projects.services.planning.build_logs import fix_log
 from projects.workers.queue import enqueue
 
 EVERY = timedelta(minutes=2)  # a request of a link that is polled

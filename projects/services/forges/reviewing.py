@@ -1,4 +1,4 @@
-"""A review of a pull request of the linked forge, and writing it there on a person's yes."""
+"""The change of a pull request of the linked forge, and writing its review there on a person's yes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from django.contrib.auth.models import User
 from agents.forges.contract import ForgeRefused, ForgeRequest, Remark
 from agents.prompts.render import quoted
 from agents.secrets.redaction import redact
-from agents.workspace.addresses import SourceRefused, parse_address
+from agents.workspace.addresses import parse_address
 from agents.workspace.fetching import fetch_into
 from agents.workspace.git import is_branch_name
 from agents.workspace.objects import NAME
-from projects.engine.reviewing import Reviewed, parted, review_on_request
 from projects.errors import BadInput, StaleVersion
 from projects.models import Approval, Event, ForgeLink, Project, Run
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_text
 from projects.services.audit.sitelog import note
+from projects.services.delivery.changes import parted
 from projects.services.forges.links import forge_of, needed_link, remote_of
 from projects.services.forges.wording import apart
 from projects.services.repositories.importing import remote_access
@@ -32,25 +32,8 @@ _STRENGTHS = {
 }
 
 
-def review_request(project: Project, number: int, *, by: User, run_suites: bool = True) -> Reviewed:
-    """Fetch a pull request and review what it changes since it left its base; nothing is written to the forge.
-
-    Its title and text are quoted to the model as its author's. Raises NotAllowed, BadInput, and what
-    review_on_request() raises.
-    """
-    require(by, project, "run.start")
-    link = needed_link(project)
-    try:
-        request = forge_of(link).request(number)
-        base, head = _fetched(project, link, request)
-    except (ForgeRefused, SourceRefused) as refused:
-        raise BadInput(str(refused)) from None
-    about = f"{request.title}\n\n{request.text}"
-    return review_on_request(project, base, head, by=by, about=about, request=str(number), run_suites=run_suites)
-
-
-def _fetched(project: Project, link: ForgeLink, request: ForgeRequest) -> tuple[str, str]:
-    """The commit that the request left its base at, and its head, both fetched."""
+def fetched(project: Project, link: ForgeLink, request: ForgeRequest) -> tuple[str, str]:
+    """The commit that the request left its base at, and its head, both fetched. Raises BadInput and SourceRefused."""
     folder, own = ensure_repository(project).git_dir, f"refs/aiswe/requests/{request.number}"
     if not (is_branch_name(request.head) and is_branch_name(request.base) and NAME.fullmatch(request.head_commit)):
         raise BadInput(f"Request {request.number} names branches or a commit that git cannot have.")

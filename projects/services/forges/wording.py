@@ -6,9 +6,9 @@ import re
 import unicodedata
 
 from agents.secrets.redaction import redact
-from projects.engine.build_fixes import request_section
 from projects.models import Finding, Requirement, Run
 from projects.services.delivery import state
+from projects.services.delivery.fix_report import request_section
 
 BEGIN, END = "<!-- aiswe: from here on renewed -->", "<!-- aiswe: to here -->"
 MOST_REQUIREMENTS, MOST_FINDINGS = 60, 40

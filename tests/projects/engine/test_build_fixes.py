@@ -10,10 +10,12 @@ from django.contrib.auth.models import User
 
 from agents.engine.rebuild import Builder, Rebuilt
 from projects import build_jobs
-from projects.engine import build_fixes
-from projects.engine.build_fixes import fix_log, request_section, said_in
+from projects.engine.build_fixes import repeat
 from projects.errors import BadInput, NotAllowed
 from projects.models import Project, RequirementDocument, Run
+from projects.services.delivery import fix_report
+from projects.services.delivery.fix_report import request_section, said_in
+from projects.services.planning.build_logs import JOB, fix_log
 from projects.services.repositories.importing import CodeSource, import_project
 from projects.storage.paths import repository_of
 from tests.factories import make_user
@@ -55,7 +57,7 @@ def broken(project: Project) -> None:
 
 def test_a_failure_that_is_seen_here_is_planned(shop: Project, anna: User) -> None:
     broken(shop)
-    found = fix_log(shop, BROKEN, by=anna, source="pasted", later=False)
+    found = fix_log(shop, BROKEN, by=anna, source="pasted", repeat=repeat)
     assert found.run is not None
     assert (found.cause.kind, found.cause.place) == ("compile error", "shop/cart.py:1")
     assert found.document.start["check"] == "python -m compileall -q ."
@@ -75,7 +77,7 @@ def test_what_does_not_fail_here_waits_for_a_person(
     with django_capture_on_commit_callbacks(execute=True):
         found = fix_log(shop, BROKEN, by=anna, source="a check of the forge")
     assert found.run is None
-    assert (build_fixes.JOB, found.document.pk) in [(row[0], *row[1]) for row in enqueued]
+    assert (JOB, found.document.pk) in [(row[0], *row[1]) for row in enqueued]
     build_jobs.repeat_build(found.document.pk)
     document = RequirementDocument.objects.get(pk=found.document.pk)
     assert document.status == RequirementDocument.Status.EXTRACTED
@@ -91,12 +93,12 @@ def test_what_a_person_decided_meanwhile_is_not_planned_again(
         return Rebuilt(False, "x", "x")
 
     monkeypatch.setattr(Builder, "repeat", repeat)
-    assert fix_log(shop, BROKEN, by=anna, source="pasted", later=False).run is None
+    assert fix_log(shop, BROKEN, by=anna, source="pasted", repeat=repeat).run is None
     assert not Run.objects.exists()
 
 
 def test_a_trace_is_planned_with_a_test_first(shop: Project, anna: User) -> None:
-    found = fix_log(shop, TRACE, by=anna, source="pasted", later=False)
+    found = fix_log(shop, TRACE, by=anna, source="pasted", repeat=repeat)
     assert found.run is not None
     assert (found.cause.place, found.document.start["reproduced"]) == ("shop/cart.py:2", False)
     assert found.document.requirements.get().acceptance[0] == "A regression test fails without the fix."
@@ -112,12 +114,12 @@ def test_a_log_without_failure_and_a_person_without_rights_are_refused(shop: Pro
 def test_a_pull_request_says_what_failed_and_what_is_taken_back(
     shop: Project, anna: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = fix_log(shop, TRACE, by=anna, source="pasted", later=False)
+    found = fix_log(shop, TRACE, by=anna, source="pasted", repeat=repeat)
     base = repository_of(shop).base_head()
     run = Run.objects.create(project=shop, document=found.document, kind=Run.Kind.BUILD, base_commit=base)
     assert said_in(run) == []
     assert "lock files and other ways to name versions are not compared" in request_section(run)
-    monkeypatch.setattr(build_fixes, "said_in", lambda run: ["requirements.txt: flask==2 is removed"])
+    monkeypatch.setattr(fix_report, "said_in", lambda run: ["requirements.txt: flask==2 is removed"])
     text = request_section(run)
     assert "- requirements.txt: flask==2 is removed" in text
     assert "Uncaught error (python) at shop/cart.py:2" in text

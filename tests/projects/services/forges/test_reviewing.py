@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from agents.forges.contract import ForgeRequest, Person
+from projects.engine.reviewing import review_request
 from projects.errors import BadInput, NotAllowed, StaleVersion
 from projects.models import Approval, ForgeLink, Run, SiteEvent
-from projects.services.forges.reviewing import _fetched, review_request, send_review
+from projects.services.forges.reviewing import fetched, send_review
 from projects.services.repositories.importing import CodeSource, import_project
 from tests.agents.engine.nodes.support import clean_gates
 from tests.agents.workspace.git_server import TOKEN
@@ -108,4 +109,4 @@ def test_names_that_a_forge_gives_are_no_words_of_git(change: Any, settings: Any
     given = {"head": "work", "base": "main", "head_commit": "a" * 40} | change
     request = ForgeRequest(1, "t", "", Person("1", "ada"), "open", "", base_commit="b" * 40, **given)
     with pytest.raises(BadInput, match="git cannot have"):
-        _fetched(link.project, link, request)
+        fetched(link.project, link, request)
