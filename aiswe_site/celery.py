@@ -1,4 +1,4 @@
-"""The Celery application; jobs live in projects.jobs and the modules beside it that end in _jobs."""
+"""The Celery application; its jobs are those of projects.jobs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
 app = Celery("aiswe")
 app.set_default()  # for every thread, so that shared tasks find the broker
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["projects"], related_name="jobs")
-app.autodiscover_tasks(["projects"], related_name="operations_jobs")
-app.autodiscover_tasks(["projects"], related_name="chat_jobs")
-app.autodiscover_tasks(["projects"], related_name="build_jobs")
-app.autodiscover_tasks(["projects"], related_name="forge_jobs")
+for _module in ("runs", "upkeep", "chats", "builds", "forges", "operations"):
+    app.autodiscover_tasks(["projects.jobs"], related_name=_module)
 
 
 @app.task(name="aiswe.nothing")

@@ -121,7 +121,7 @@ def ready_sandboxes() -> None:
 def recover() -> None:
     """Take up again what a dead worker left; the sweep does the same later should this fail."""
     try:
-        importlib.import_module("projects.jobs").sweep()
+        importlib.import_module("projects.jobs.upkeep").sweep()
     except Exception as error:  # noqa: BLE001  pages must be served even then
         log.error("recovery at start-up failed (%s); the sweep will try again; details: %s", error, note(error))
 

@@ -191,17 +191,17 @@ class Bench:
 
     def on_database(self, user: Any) -> Sample:
         """The same task as the job runs it: leases, event_log, checkpoints and findings in SQLite, real gates."""
-        from projects import jobs
         from projects.engine import building
         from projects.engine.event_log import DatabaseEventLog
         from projects.engine.saver import DjangoSaver
         from projects.engine.task_store import DatabaseTaskStore
+        from projects.jobs import runs as run_jobs
         from projects.models import Task
         from projects.storage.paths import repository_of
 
         self.number += 1
         run = builds.make_build(user, f"Bench {self.number}", [REPAIRED_TASK], model="scripted:bench")
-        jobs.schedule_run(run.pk)
+        run_jobs.schedule_run(run.pk)
         task = Task.objects.get(run=run)
         watch = Stopwatch()
 
@@ -229,7 +229,7 @@ class Bench:
             for name, part in parts.items():
                 stack.enter_context(patch.object(building, name, part))
             cpu, began = Cpu(), time.perf_counter()
-            jobs.run_task(task.pk)
+            run_jobs.run_task(task.pk)
             took = time.perf_counter() - began
             own, children = cpu.look()
         task.refresh_from_db()

@@ -34,14 +34,14 @@ class Job:
         from agents.engine.contracts import TaskContext
         from agents.gates.base import GateReport
         from agents.llm.runner import ModelRunner
-        from projects import jobs as worker
         from projects.engine import building
+        from projects.jobs import runs as run_jobs
         from projects.models import Task
         from projects.storage.paths import repository_of
 
         self.number += 1
         run = builds.make_build(self.user, f"Rental {self.number}", [task_of_plan()], model="scripted:bench")
-        worker.schedule_run(run.pk)
+        run_jobs.schedule_run(run.pk)
         task = Task.objects.get(run=run)
         repository = repository_of(run.project)
         base = repository.ensure("Rental")
@@ -72,7 +72,7 @@ class Job:
                 stack.enter_context(patch.object(building, name, part))
             cpu = Cpu()
             with watching:
-                worker.run_task(task.pk)
+                run_jobs.run_task(task.pk)
             own, children = cpu.look()
         task.refresh_from_db()
         if task.status != "merged":

@@ -92,8 +92,8 @@ def crash_at(point: str, moment: str) -> None:
 def work(point: str = "", moment: str = "") -> None:
     """Do what there is to do, with a sandbox that runs nothing; die at the point, if one is named."""
     from agents.llm.runner import ModelRunner
-    from projects import jobs
     from projects.engine import building
+    from projects.jobs import upkeep
     from projects.storage.packages import ProjectSupply
     from sandbox.base import PackageSet
     from tests.agents.engine.nodes.support import MemoryLessons, clean_gates
@@ -116,7 +116,7 @@ def work(point: str = "", moment: str = "") -> None:
     if point:
         crash_at(point, moment)
     driver = Driver(Patch)
-    jobs.sweep()
+    upkeep.sweep()
     driver.work()
 
 

@@ -74,7 +74,7 @@ import django
 django.setup()
 from django.core.management import call_command
 call_command("migrate", interactive=False, verbosity=0)
-from projects import jobs
+from projects.jobs import runs as run_jobs
 from projects.engine import building
 from projects.models import Event, Task
 from projects.services.audit import chain
@@ -88,7 +88,7 @@ while (os.statvfs(home).f_bavail * free.f_frsize) > 12 * 2**20:
     filled.write(b"x" * 2**20)
     filled.flush()
 before = Event.objects.filter(run=task.run).count()
-jobs.run_task(task.pk)
+run_jobs.run_task(task.pk)
 task.refresh_from_db()
 left = os.statvfs(home).f_bavail * free.f_frsize // 2**20
 emit(task.run_id, "system", summary="still written", role="runtime", actor="test", payload={"text": "still written"})

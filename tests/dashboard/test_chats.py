@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from projects import chat_jobs
 from projects.engine import chat as engine
+from projects.jobs import chats as chat_jobs
 from projects.models import Approval, Project, Run
 from projects.services.insight import replays
 from projects.services.work import chats

@@ -22,16 +22,18 @@ class HeldDemo:
 
     def __init__(self, viewer: Any) -> None:
         from aiswe_site.demo.player import DemoPlayer
-        from projects import jobs
+        from projects.jobs import runs as run_jobs
+        from projects.jobs import upkeep
 
         settings.DEMO_TOKENS_PER_S = TOKENS_PER_S
+        jobs = {**vars(upkeep), **vars(run_jobs)}
         self.upto, self.news = 0, threading.Condition()
         self.errors: list[str] = []
         pool = ThreadPoolExecutor(4, initializer=lambda: setattr(JOB, "works", True))
 
         def work(name: str, args: tuple[Any, ...]) -> None:
             try:
-                getattr(jobs, name.rpartition(".")[2])(*args)
+                jobs[name.rpartition(".")[2]](*args)
             except Exception as problem:
                 self.errors.append(f"{name}{args}: {type(problem).__name__}: {problem}")
             finally:

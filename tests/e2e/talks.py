@@ -40,7 +40,7 @@ def scripted(replies: Any) -> None:
 
 def turn(run: Any, person: Any, words: str, *answers: str) -> None:
     """A turn, with the answers to what is asked in it."""
-    from projects.chat_jobs import chat_turn
+    from projects.jobs.chats import chat_turn
     from projects.models import Approval
     from projects.services.decisions import approvals
     from projects.services.work import chats
@@ -81,7 +81,7 @@ def chats_of(person: Any) -> dict[str, str]:
 
 def do_talk(replies: list[str]) -> dict[str, Any]:
     """A project of the owner's in which chats are answered so, by jobs in threads."""
-    from projects.chat_jobs import chat_turn
+    from projects.jobs.chats import chat_turn
     from projects.services.work import chats
     from projects.workers import queue
     from tests.e2e.scenes import KEPT

@@ -47,7 +47,7 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> Any:
 def real(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any, recordings: None, runner: FaultyRunner) -> Any:
     """Everything real but the memory: bubblewrap, git, database, gates that find nothing."""
     settings.AISWE_HOME = tmp_path / "home"
-    monkeypatch.setattr("projects.jobs.LATER", timedelta(hours=1))
+    monkeypatch.setattr("projects.jobs.runs.LATER", timedelta(hours=1))
     monkeypatch.setattr(building, "gates", clean_gates)
     monkeypatch.setattr(engine_models, "ScriptedOllama", FakeModelServer)
     lessons = MemoryLessons()

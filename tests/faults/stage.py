@@ -11,8 +11,9 @@ from typing import Any, Unpack
 
 from agents.llm.base import Completion, Timeouts
 from agents.llm.runner import ModelRunner
-from projects import jobs
 from projects.engine import model_clients as engine_models
+from projects.jobs import runs as run_jobs
+from projects.jobs import upkeep
 from projects.models import Approval, Event, Plan, Project, RequirementDocument, Run, Task
 from projects.services.audit import chain
 from projects.services.decisions import approvals
@@ -147,12 +148,12 @@ class Stage:
 
     def sweep(self) -> None:
         """What the clock does every twenty seconds, when all have rested, and the jobs it wakes."""
-        jobs.sweep()
-        later, jobs.LATER = jobs.LATER, timedelta(0)
+        upkeep.sweep()
+        later, run_jobs.LATER = run_jobs.LATER, timedelta(0)
         try:
             self.driver.step(len(self.driver.waiting))
         finally:
-            jobs.LATER = later
+            run_jobs.LATER = later
         self.work()
 
     def task(self, key: str = "T-01") -> Task:

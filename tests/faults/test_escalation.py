@@ -6,7 +6,7 @@ import pytest
 
 from agents.engine.limits import LIMITS
 from projects.engine.budgets import seconds_at_work
-from projects.jobs import run_task
+from projects.jobs.runs import run_task
 from projects.models import Attempt, Run, Task, Transition, Usage
 from projects.services.planning import projects, runs
 from projects.services.work import tasks

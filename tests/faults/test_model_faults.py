@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from projects.engine import model_clients as engine_models
-from projects.jobs import sweep
+from projects.jobs.upkeep import sweep
 from projects.models import Plan, Run, Task
 from projects.services.planning import documents, runs
 from tests.factories import owner_of

@@ -8,17 +8,20 @@ from django.db import DatabaseError
 
 from agents.engine.contracts import Stopped
 from agents.events.effects import SystemNotice
-from projects import jobs
 from projects.engine import task_store
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.planning import DatabasePlanStore
 from projects.engine.task_store import DatabaseTaskStore
 from projects.errors import LeaseLost, LostRace, ProjectsError, StaleVersion
+from projects.jobs import runs as run_jobs
+from projects.jobs import upkeep
 from projects.models import Attempt, Event, Plan, Run, Task
 from projects.services.audit import chain
 from projects.services.decisions import approvals
 from projects.services.planning import plans, runs
 from projects.services.work import leases, tasks
+from projects.services.work.moves import move_run
+from projects.workers.heartbeat import heartbeat
 from tests.factories import make_plan, make_run, make_task, owner_of, plan_content
 from tests.faults.stage import WITH_BACKGROUND
 from tests.projects.jobs_driver import small_plan, small_replies
@@ -151,9 +154,9 @@ def test_a_worker_that_lost_its_task_in_mid_job_ends_quietly_and_on_the_log(monk
         leases.claim(Task, task.pk, owner="worker:b:2:2", seconds=60)
         raise ValueError("the floor is gone")
 
-    monkeypatch.setattr(jobs.building, "build", slept)
+    monkeypatch.setattr(run_jobs.building, "build", slept)
     with caplog.at_level("INFO", "aiswe.jobs"):
-        jobs.run_task(task.pk)
+        run_jobs.run_task(task.pk)
     assert "now belongs to another worker" in caplog.text
     task.refresh_from_db()
     assert task.status == Task.Status.RUNNING
@@ -172,7 +175,7 @@ def test_a_database_that_stumbles_does_not_end_the_heartbeat(settings):
         if len(beats) == 3:
             raise LeaseLost("taken")
 
-    with jobs.heartbeat(renew):
+    with heartbeat(renew):
         for _ in range(200):
             if len(beats) >= 3:
                 break
@@ -234,9 +237,9 @@ def test_the_sweep_finds_runs_that_nobody_woke(still, status):
     run = make_run(running=False)
     still.driver.waiting.clear()  # the broker lost everything
     if status == Run.Status.RUNNING:
-        jobs.runs.move_run(run, Run.Status.RUNNING)
+        move_run(run, Run.Status.RUNNING)
     still.driver.waiting.clear()
-    jobs.sweep()
+    upkeep.sweep()
     assert ("projects.jobs.schedule_run", (run.pk,)) in still.driver.waiting
 
 
@@ -258,7 +261,7 @@ def test_a_planning_worker_that_died_before_or_after_its_record_is_replaced(stil
         monkeypatch.setattr(DatabasePlanStore, "record", dies(after))
         replies = small_replies("T-01")
         with pytest.raises(Killed):
-            jobs.plan_run(still.project.runs.get().pk) if after else still.upload(replies, WITH_BACKGROUND)
+            run_jobs.plan_run(still.project.runs.get().pk) if after else still.upload(replies, WITH_BACKGROUND)
         still.driver.waiting.clear()
     monkeypatch.setattr(DatabasePlanStore, "record", kept)
     still.run = still.project.runs.get()

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from projects import chat_jobs, jobs
+from projects.jobs import chats as chat_jobs
+from projects.jobs import runs as run_jobs
+from projects.jobs import upkeep
 from projects.workers import queue
 
 # The marks of tests that run the jobs with a sandbox and a memory.
@@ -23,11 +25,11 @@ REAL_JOBS = [
     ),
 ]
 NAMES = {
-    "projects.jobs.plan_run": jobs.plan_run,
-    "projects.jobs.schedule_run": jobs.schedule_run,
-    "projects.jobs.run_task": jobs.run_task,
-    "projects.jobs.sweep": jobs.sweep,
-    "projects.jobs.index_project": jobs.index_project,
+    "projects.jobs.plan_run": run_jobs.plan_run,
+    "projects.jobs.schedule_run": run_jobs.schedule_run,
+    "projects.jobs.run_task": run_jobs.run_task,
+    "projects.jobs.sweep": upkeep.sweep,
+    "projects.jobs.index_project": upkeep.index_project,
     "projects.chat_jobs.chat_turn": chat_jobs.chat_turn,
 }
 

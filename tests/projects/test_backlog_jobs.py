@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from agents.engine.waiting import WaitReason
 from agents.llm.runner import ModelRunner
-from projects import jobs
+from projects.jobs import upkeep
 from projects.models import Project, Run, SiteEvent, Task
 from projects.services.backlog import hours, items, scheduler
 from projects.services.backlog.forecast import State, progress_of
@@ -36,12 +36,12 @@ def assigned(folder: Path, **settings: Any) -> Project:
 
 def test_a_ticket_of_a_project_without_approvals_is_merged_by_itself(tmp_path: Path, driver: Driver) -> None:
     project = assigned(tmp_path, autonomy="none")
-    jobs.sweep()
+    upkeep.sweep()
     driver.work()
     [item] = project.backlog.all()
     stands = progress_of(item)
     assert (stands.state, stands.run.status) == (State.DONE, Run.Status.FINISHED)
-    jobs.sweep()
+    upkeep.sweep()
     assert project.backlog.get().done_at is not None
     assert SiteEvent.objects.filter(actor="scheduler", action="backlog.begun").count() == 1
 
@@ -62,7 +62,7 @@ def test_a_window_that_closes_lets_the_step_end_and_nothing_is_paid_twice(
     monkeypatch.setattr(ModelRunner, "complete", watched)
     monkeypatch.setattr(hours, "closed", lambda project, now: why if shut == [True] else None)
     monkeypatch.setattr(scheduler, "closed", lambda project, now: why if shut == [True] else None)
-    jobs.sweep()
+    upkeep.sweep()
     driver.work()
     run = Run.objects.get(kind=Run.Kind.BUILD)
     task = run.tasks.get()
@@ -70,12 +70,12 @@ def test_a_window_that_closes_lets_the_step_end_and_nothing_is_paid_twice(
     assert (run.status, run.why) == ("running", "waiting for the window until 20:00 (UTC)")
     assert run.usages.count() == 1  # its reply was not thrown away
     for _ in range(3):  # closed: sweeps change nothing, and say nothing more
-        jobs.sweep()
+        upkeep.sweep()
         driver.work()
     last = Run.objects.get(pk=run.pk).last_seq
     assert last == run.last_seq
     shut.append(True)
-    jobs.sweep()
+    upkeep.sweep()
     driver.work()
     run.refresh_from_db()
     assert (run.status, run.left_out) == (Run.Status.FINISHED, 0)

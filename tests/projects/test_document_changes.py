@@ -3,7 +3,7 @@
 import json
 
 from projects.engine import building
-from projects.jobs import sweep
+from projects.jobs.upkeep import sweep
 from projects.models import Approval, Plan, Run, Task
 from projects.services.decisions import approvals
 from projects.services.planning import documents, plans, runs

@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from projects import forge_jobs
+from projects.jobs import forges as forge_jobs
 from projects.models import Approval, ForgeComment, ForgeDelivery, PullRequest, RequirementDocument, Run, SiteEvent
 from projects.services.forges import links, listening, receiving, requests
 from projects.services.planning import documents, runs

@@ -2,10 +2,10 @@
 
 import pytest
 
-from projects import jobs
 from projects.engine import saver
 from projects.errors import BadInput
-from projects.jobs import sweep
+from projects.jobs import runs as run_jobs
+from projects.jobs.upkeep import sweep
 from projects.models import Approval, Event, Plan, Run
 from projects.services.audit import chain, events
 from projects.services.decisions import approvals
@@ -135,7 +135,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize("point", [*range(2, 6), "added", "rests", "merged"])
 def test_a_worker_killed_around_the_request_leaves_one_sub_task_and_the_same_code(tmp_path, driver, monkeypatch, point):
     """Before a checkpoint of the task that asks, by number, or where its rows are written."""
-    real, moved, added, seen = saver.DjangoSaver.put, jobs.move_task, sub_tasks.emit, []
+    real, moved, added, seen = saver.DjangoSaver.put, run_jobs.move_task, sub_tasks.emit, []
 
     def put(self, config, *more):
         seen.extend([config] * config["configurable"]["thread_id"].startswith("task-"))
@@ -156,7 +156,7 @@ def test_a_worker_killed_around_the_request_leaves_one_sub_task_and_the_same_cod
         return added(*args, **more)
 
     monkeypatch.setattr(saver.DjangoSaver, "put", put)
-    monkeypatch.setattr(jobs, "move_task", move)
+    monkeypatch.setattr(run_jobs, "move_task", move)
     monkeypatch.setattr(sub_tasks, "emit", emit)
     with pytest.raises(Killed):
         building(tmp_path, driver, "none")

@@ -257,7 +257,7 @@ def variants(project: Project, samples: int, count: int, take: str, user: str) -
 
 def _sample(plan: Plan, samples: int, by: User) -> None:
     """Have the planner make plans to compare, here and now."""
-    from projects.jobs import plan_run
+    from projects.jobs.runs import plan_run
     from projects.services.planning import runs
 
     run = runs.start_planning(plan.document, by=by, samples=samples)

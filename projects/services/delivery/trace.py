@@ -58,19 +58,9 @@ class TraceRow:
     commits: Sequence[Task] = ()  # the merged tasks whose commits these are
 
     @property
-    def is_proven(self) -> bool:
-        """Merged, its tests pass, nothing is open."""
-        return self.state == DONE
-
-    @property
     def lines(self) -> int:
         """How many lines of the branch were written for it."""
         return sum(span.lines for span in self.spans)
-
-    @property
-    def is_checked(self) -> bool:
-        """Whether gates looked at it."""
-        return bool(self.commits)
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,9 @@ def fix_log(
 ) -> Fix:
     """Make a document of what failed in a log and have it repeated, and fixed when it fails here too.
 
-    `source` says where the log is from: pasted, a file, a check of a forge. `request` is our
-    number of the pull request on whose branch it failed. A worker repeats it, unless `repeat` is given, which does so
-    in this call. Raises NotAllowed and BadInput (no code, no failure in the log).
+    `source` says where the log is from: pasted, a file, a check of a forge. `request` is our number of the
+    pull request on whose branch it failed. A worker repeats it, unless `repeat` is given, which does so in this call.
+    Raises NotAllowed and BadInput (no code, no failure in the log).
     """
     require(by, project, "run.start")
     try:

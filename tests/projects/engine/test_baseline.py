@@ -106,17 +106,17 @@ def test_without_a_sandbox_image_it_waits_and_is_measured_when_there_is_one(
     enqueued: list[Any],
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    from projects import jobs
+    from projects.jobs import upkeep
 
     def soon(name: str) -> Backend:
         raise SandboxPreparing("the sandbox image is being made: 40 % (packing)")
 
     def tidy(progress: str) -> list[Any]:
-        monkeypatch.setattr(jobs.sandboxes, "tend_image", lambda: progress)
-        monkeypatch.setattr(jobs.sandboxes, "tidy", dict)
+        monkeypatch.setattr(upkeep.sandboxes, "tend_image", lambda: progress)
+        monkeypatch.setattr(upkeep.sandboxes, "tidy", dict)
         enqueued.clear()
         with django_capture_on_commit_callbacks(execute=True):
-            jobs.tidy_sandboxes()
+            upkeep.tidy_sandboxes()
         return list(enqueued)
 
     with monkeypatch.context() as then:

@@ -9,9 +9,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from agents.engine.rebuild import Builder, Rebuilt
-from projects import build_jobs
 from projects.engine.build_fixes import repeat
 from projects.errors import BadInput, NotAllowed
+from projects.jobs import builds as build_jobs
 from projects.models import Project, RequirementDocument, Run
 from projects.services.delivery import fix_report
 from projects.services.delivery.fix_report import request_section, said_in
@@ -88,11 +88,11 @@ def test_what_does_not_fail_here_waits_for_a_person(
 def test_what_a_person_decided_meanwhile_is_not_planned_again(
     shop: Project, anna: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def repeat(self: Builder, cause: Any) -> Rebuilt:
+    def decided(self: Builder, cause: Any) -> Rebuilt:
         RequirementDocument.objects.update(status=RequirementDocument.Status.CONFIRMED)
         return Rebuilt(False, "x", "x")
 
-    monkeypatch.setattr(Builder, "repeat", repeat)
+    monkeypatch.setattr(Builder, "repeat", decided)
     assert fix_log(shop, BROKEN, by=anna, source="pasted", repeat=repeat).run is None
     assert not Run.objects.exists()
 

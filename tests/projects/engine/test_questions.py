@@ -14,9 +14,9 @@ from agents.context.vectors import VectorStore
 from agents.llm.base import Cancelled, LLMError, TokenUsage
 from agents.memory.embedders import Embedder
 from agents.memory.folder import ChromaFolder
-from projects import jobs
 from projects.engine import questions
 from projects.errors import BadInput, NotFound
+from projects.jobs import upkeep
 from projects.models import Run, SiteEvent
 from projects.services.memory import lessons
 from projects.services.planning.deleting import delete_project
@@ -86,7 +86,7 @@ def test_documentation_of_libraries_is_found_and_is_not_in_the_repository(projec
 
 def test_an_import_is_indexed_and_a_merge_costs_only_what_it_changed(project: Any, enqueued: list[Any]) -> None:
     assert ("projects.jobs.index_project", (project.pk,)) in [(name, tuple(args)) for name, args in enqueued]
-    jobs.index_project(project.pk)
+    upkeep.index_project(project.pk)
     before = rows(project)
     assert before["forecast"]["path"] == "shop/basket.py"
     assert (before["forecast"]["language"], before["forecast"]["kind"]) == ("python", "code")
@@ -96,7 +96,7 @@ def test_an_import_is_indexed_and_a_merge_costs_only_what_it_changed(project: An
     tree.write({"shop/basket.py": FILES["shop/basket.py"].replace("'rain'", "'sun'")})
     commit = tree.commit(base, "Better weather", "", {})
     repository.fast_forward(commit)
-    jobs.index_project(project.pk, commit)
+    upkeep.index_project(project.pk, commit)
     after = rows(project)
     assert after["forecast"]["commit"] == commit
     assert after["Basket"]["commit"] == before["Basket"]["commit"] == base
@@ -104,16 +104,16 @@ def test_an_import_is_indexed_and_a_merge_costs_only_what_it_changed(project: An
 
 
 def test_a_changed_embedding_is_said_and_switches_nothing_by_itself(project: Any, monkeypatch: Any) -> None:
-    jobs.index_project(project.pk)
+    upkeep.index_project(project.pk)
     other = Embedder("another model", lambda texts, seconds: [[1.0, 0.0] for _ in texts])
     monkeypatch.setattr(questions, "embedder", lambda: other)
     found = questions.search(project, "discount of customers")
     assert found.to_index
     assert "was indexed with hashing-256, and another model is in use now" in found.notes[0]
     assert found.places[0].path == "shop/basket.py"
-    jobs.index_project(project.pk)
+    upkeep.index_project(project.pk)
     assert VectorStore(lessons.store().folder, project.slug, other.label).other_embedding() == "hashing-256"
-    jobs.index_project(project.pk, "", True)
+    upkeep.index_project(project.pk, "", True)
     assert not questions.search(project, "discount of customers").notes
 
 
@@ -128,7 +128,7 @@ def test_a_model_that_is_away_leaves_the_words_and_says_so(project: Any, monkeyp
 
 
 def test_a_process_that_does_not_own_the_memory_searches_a_copy_of_it(project: Any, monkeypatch: Any) -> None:
-    jobs.index_project(project.pk)
+    upkeep.index_project(project.pk)
     owner = lessons.store()
     lessons.store.cache_clear()
     try:
@@ -146,7 +146,7 @@ def test_with_workers_of_their_own_a_page_takes_a_copy_and_leaves_the_memory_to_
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     assert "cannot be read" in questions.search(project, "discount of customers").notes[0]
     assert not lessons.store().folder.path.exists()
-    jobs.index_project(project.pk)  # a worker
+    upkeep.index_project(project.pk)  # a worker
     lessons.store().close()
     lessons.store.cache_clear()
     found = questions.search(project, "discount of customers")
@@ -155,7 +155,7 @@ def test_with_workers_of_their_own_a_page_takes_a_copy_and_leaves_the_memory_to_
 
 
 def test_a_deleted_project_leaves_no_vectors(project: Any, django_user_model: Any) -> None:
-    jobs.index_project(project.pk)
+    upkeep.index_project(project.pk)
     slug = project.slug
     delete_project(project, by=django_user_model.objects.create_superuser("root"), named=slug)
     client = lessons.store().folder.client()

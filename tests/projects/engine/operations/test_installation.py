@@ -9,9 +9,10 @@ import pytest
 from django.utils import timezone
 
 from agents.engine.waiting import WaitReason
-from projects import jobs, operations_jobs
 from projects.engine import sandboxes
 from projects.engine.operations import installation
+from projects.jobs import operations as operations_jobs
+from projects.jobs import upkeep
 from projects.models import Incident, Notice, SiteEvent, Task, TrafficMinute
 from projects.services.installation import health
 from projects.services.installation.health import HealthCheck
@@ -44,7 +45,7 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     found = Machine()
-    for module in (jobs, operations_jobs):
+    for module in (upkeep, operations_jobs):
         monkeypatch.setattr(module, "close_old_connections", lambda: None)  # the test's own is still in use
     monkeypatch.setattr(health, "_registered", found.checks)
     return found
@@ -135,11 +136,11 @@ def test_an_index_that_no_check_looks_at_is_known_by_those_who_wait(machine: Mac
 
 def test_workers_that_end_again_and_again_need_a_person(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "release_dead_owners", lambda is_alive: 1)
-    jobs.sweep()
+    upkeep.sweep()
     (incident,) = installation.watch()
     assert incident.status == Status.WATCHING
-    jobs.sweep()
-    jobs.sweep()
+    upkeep.sweep()
+    upkeep.sweep()
     (incident,) = installation.watch()
     assert incident.status == Status.NEEDS_YOU
     assert "Workers ended 3 times" in incident.timeline[-1]["text"]

@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from projects import jobs
 from projects.errors import BadInput
+from projects.jobs import upkeep
 from projects.models import Run
 from projects.services.audit import signing
 from projects.services.audit.chain import missing_runs, verify_run, verify_site
@@ -148,16 +148,16 @@ def test_a_run_that_went_back_and_then_grew_again_is_still_found(unguarded):
 @pytest.mark.django_db(transaction=True)
 def test_the_clock_notes_them_and_a_full_disk_is_logged(monkeypatch, caplog):
     a_run()
-    jobs.note_heads()
+    upkeep.note_heads()
     assert read_heads().lines == 1
     emit(Run.objects.get().pk, "cmd", summary="more")
     monkeypatch.setattr("projects.services.audit.checkpoints.os.write", lambda descriptor, text: len(text) // 2)
     with caplog.at_level(logging.ERROR):
-        jobs.note_heads()
+        upkeep.note_heads()
     assert "could not be stored" in caplog.text
     monkeypatch.undo()
     assert read_heads().ok
-    jobs.note_heads()
+    upkeep.note_heads()
     assert read_heads().lines == 2
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agents.engine.waiting import Waiting, WaitReason
-from projects import jobs
 from projects.engine.event_log import DatabaseEventLog
 from projects.errors import BadInput
+from projects.jobs import runs as run_jobs
 from projects.models import BacklogItem, Plan, Project, Run, SiteEvent, Task
 from projects.services.backlog import hours, items, scheduler
 from projects.services.backlog.forecast import State, progress_of
@@ -203,20 +203,20 @@ def test_it_rests_between_two_steps_with_a_sentence_of_its_own(
     def build(*_: Any, **__: Any) -> Any:
         log.rest()
 
-    monkeypatch.setattr(jobs.building, "build", build)
-    jobs._build(task, "w", token)
+    monkeypatch.setattr(run_jobs.building, "build", build)
+    run_jobs._build(task, "w", token)
     task.refresh_from_db()
     assert (task.status, task.why) == ("ready", "waiting for the window until 20:00 (UTC)")
     with pytest.raises(Waiting):
         log.rest()
     leases.release(Task, task.pk, token=token)
-    jobs.schedule_run(run.pk)
+    run_jobs.schedule_run(run.pk)
     run.refresh_from_db()
     assert (run.status, run.why) == ("running", "waiting for the window until 20:00 (UTC)")
     task.refresh_from_db()
     assert task.status == "ready"
     shut.undo()
-    jobs.schedule_run(run.pk)
+    run_jobs.schedule_run(run.pk)
     run.refresh_from_db()
     assert run.wait_reason == ""
 
@@ -230,7 +230,7 @@ def test_planning_outside_of_the_window_says_what_it_waits_for(
     monkeypatch.setattr(hours, "closed", lambda project, now: (WaitReason.NIGHT_CAP, "20:00 (UTC)"))
     item.refresh_from_db()
     run = Run.objects.get(document=item.document)
-    jobs.plan_run(run.pk)
+    run_jobs.plan_run(run.pk)
     run.refresh_from_db()
     assert (run.status, run.why) == ("queued", "tonight's cap is used up; waiting until 20:00 (UTC)")
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agents.workspace.notes import note_of, noted, write_note
 from aiswe_site.cli.app import run as command
-from projects.jobs import schedule_run
+from projects.jobs.runs import schedule_run
 from projects.models import Task
 from projects.services.audit import signing
 from projects.services.audit.attestation import envelope, verify_commit

@@ -14,7 +14,7 @@ from agents.memory.base import Lesson
 from agents.memory.chroma import ChromaLessons
 from aiswe_site.cli.app import run as command
 from projects.errors import BadInput, IllegalMove, NotAllowed
-from projects.jobs import sweep
+from projects.jobs.upkeep import sweep
 from projects.models import Blob, Event, GraphCheckpoint, Project, Run, SiteEvent, Transition
 from projects.models.insert_only import drop_statements, missing_triggers
 from projects.services.audit.chain import DELETED, missing_runs, verify_site
@@ -173,7 +173,7 @@ def memory() -> Iterator[ChromaLessons]:
 def test_its_lessons_go_with_it_at_once_or_where_the_memory_is(
     story: Story, root: Any, memory: ChromaLessons, elsewhere: bool, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("projects.jobs.close_old_connections", lambda: None)
+    monkeypatch.setattr("projects.jobs.upkeep.close_old_connections", lambda: None)
     finish(story)
     other = story.waiting_plan.project.slug
     for slug in (story.project.slug, other):

@@ -11,9 +11,9 @@ import pytest
 
 from agents.events.effects import CommandRan, ErrorRaised, PermissionDecided, ToolUsed
 from agents.events.lifecycle import HumanMessage
-from projects import jobs
 from projects.engine import chat as engine
 from projects.errors import BadInput, IllegalMove, NotAllowed
+from projects.jobs import upkeep
 from projects.models import Approval, Chat, Project, Run
 from projects.services.audit.chain import verify_run
 from projects.services.decisions import approvals
@@ -261,11 +261,11 @@ def test_a_chat_that_is_open_elsewhere_takes_no_words_and_is_left_alone_by_the_s
         ):
             with pytest.raises(IllegalMove, match="open in a terminal"):
                 refused()
-        jobs.sweep()
+        upkeep.sweep()
     run.refresh_from_db()
-    jobs.sweep()
+    upkeep.sweep()
     Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING)  # its terminal was killed
-    jobs.sweep()
+    upkeep.sweep()
     assert not driver.waiting
     runs.cancel_run(run, by=by)
     assert chats.standing(run, Chat.objects.get(run=run)).why.startswith("This chat is over")
@@ -276,7 +276,7 @@ def test_a_turn_whose_worker_died_is_found_by_the_sweep(project: Project, driver
     chats.send(run, by=owner_of(project), text="Hello?")
     driver.waiting.clear()
     with answering(settings, ["Hello."]):
-        jobs.sweep()
+        upkeep.sweep()
         driver.work()
     run.refresh_from_db()
     assert run.status == Run.Status.PAUSED

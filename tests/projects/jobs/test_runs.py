@@ -13,7 +13,8 @@ from agents.requirements.pieces import pieces_of
 from agents.requirements.second_reading import SecondReading
 from projects.engine import model_clients as engine_models
 from projects.errors import BadInput, IllegalMove
-from projects.jobs import run_task, sweep
+from projects.jobs.runs import run_task
+from projects.jobs.upkeep import sweep
 from projects.models import Approval, Event, Plan, Run, Task
 from projects.services.audit import chain, events
 from projects.services.decisions import approvals
@@ -287,7 +288,7 @@ def test_a_model_that_is_away_makes_the_run_wait_not_fail(tmp_path, driver, monk
     assert task.status == Task.Status.READY
     assert task.why.startswith("waiting for the model")
     server.start()
-    monkeypatch.setattr("projects.jobs.LATER", timedelta(0))
+    monkeypatch.setattr("projects.jobs.runs.LATER", timedelta(0))
     engine_models.runner().breaker(server.url).succeeded()
     sweep()
     driver.work()
