@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
 app = Celery("aiswe")
 app.set_default()  # for every thread, so that shared tasks find the broker
 app.config_from_object("django.conf:settings", namespace="CELERY")
-for _module in ("runs", "upkeep", "chats", "builds", "forges", "operations"):
+for _module in ("runs", "chats", "forges", "upkeep"):
     app.autodiscover_tasks(["projects.jobs"], related_name=_module)
 
 

@@ -15,7 +15,7 @@ from agents.workspace.worktree import Worktree
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.test_setups import packages_of, test_setup_of
 from projects.models import Baseline, Project, RequirementDocument, Run
-from projects.services.planning.build_words import acceptance_of
+from projects.services.planning.build_logs import acceptance_of
 from projects.services.planning.request_work import starts_at
 from projects.services.planning.small_work import plan_document
 from projects.services.work.locks import lock_project

@@ -20,8 +20,8 @@ from projects.errors import BadInput
 from projects.models import Project, RequirementDocument, Run
 from projects.services.accounts.rights import require
 from projects.services.delivery.changes import changes_between
-from projects.services.planning.build_words import LEFT_ALONE
-from projects.services.planning.small_work import plan_small
+from projects.services.planning.build_logs import LEFT_ALONE
+from projects.services.planning.small_work import plan_document, small_document
 from projects.services.work.locks import lock_project
 from projects.storage.packages import ProjectSupply
 from projects.storage.paths import repository_of
@@ -205,4 +205,6 @@ def _plan(project: Project, text: str, name: str, by: User, start: dict[str, Any
     with transaction.atomic():
         lock_project(project.pk)
         number = RequirementDocument.every.filter(project=project).count() + 1
-        return plan_small(project, text, name=f"{name}-{number}", by=by, acceptance=acceptance, start=start)
+        return plan_document(
+            small_document(project, text, name=f"{name}-{number}", by=by, acceptance=acceptance, start=start), by=by
+        )

@@ -63,16 +63,6 @@ def keep_ready() -> None:
     _pool(open_backend(settings.SANDBOX_BACKEND)).prepare()
 
 
-def give_up_ready() -> None:
-    """Close all that stand ready and keep none from now on."""
-    _keeping.clear()
-    with _lock:
-        pools = list(_pools.values())
-        _pools.clear()
-    for pool in pools:
-        pool.close()
-
-
 def tend_image(project: Project | None = None, *, again: bool = False) -> str:
     """Have Docker's image made in the background if it is wanted and missing; how far it is, "" if nobody makes it.
 

@@ -1,4 +1,4 @@
-"""Jobs by the clock and on request: the sweep, messages, measuring, indexing, backups, sandboxes."""
+"""Jobs by the clock and on request, which belong to no run of their own: the sweep, messages, backups, sandboxes, …"""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from django.utils import timezone
 
 from agents.engine.waiting import WaitReason
 from agents.workspace.git import GitError
-from projects.engine import baseline, questions, sandboxes
-from projects.engine.operations import installation
+from projects.engine import baseline, build_fixes, questions, sandboxes
+from projects.engine.operations import installation, loop
 from projects.errors import ProjectsError
-from projects.models import Baseline, Project, Run, Task
+from projects.models import Baseline, Project, RequirementDocument, Run, Task
 from projects.services.audit import checkpoints
 from projects.services.backlog import scheduler
 from projects.services.insight import mailing
 from projects.services.installation import backups
 from projects.services.memory import lessons
 from projects.services.notices import delivery
+from projects.services.operations import traffic
 from projects.services.planning import plans
+from projects.services.planning.build_logs import JOB as REPEAT
 from projects.services.work import chats, tasks
 from projects.services.work.moves import move_task
 from projects.storage.paths import repository_of
 from projects.workers.owners import is_alive, this_worker
 from projects.workers.queue import enqueue
+from sandbox.base import SandboxError
 
 log = logging.getLogger("aiswe.jobs")
 
@@ -128,3 +131,30 @@ def build_sandbox_image(stop: bool = False) -> None:
     from sandbox.image_builder import stop_build  # on use: it takes the Docker client along
 
     stop_build() if stop else sandboxes.tend_image(again=True)
+
+
+@shared_task(name=REPEAT)
+def repeat_build(document: int) -> None:
+    """Repeat what a log says failed; what does fail here is planned, and a person decides about the rest."""
+    close_old_connections()
+    found = RequirementDocument.objects.select_related("project", "created_by").filter(pk=document).first()
+    if found is not None:
+        try:
+            build_fixes.repeat(found)
+        except (ProjectsError, GitError, SandboxError, OSError) as error:
+            build_fixes.leave_to_a_person(found, str(error))
+
+
+@shared_task(name="projects.operations_jobs.operate")
+def operate() -> None:
+    """Look after what is deployed."""
+    close_old_connections()
+    loop.tend_all()
+
+
+@shared_task(name="projects.operations_jobs.watch_installation")
+def watch_installation() -> None:
+    """Look after the installation itself, and forget traffic that is old."""
+    close_old_connections()
+    installation.watch()
+    traffic.tidy(timezone.now())

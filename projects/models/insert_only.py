@@ -100,15 +100,3 @@ def lifted(connection: BaseDatabaseWrapper) -> Iterator[CursorWrapper]:
         yield cursor
         for statement in create_statements(connection.vendor):
             cursor.execute(statement)
-
-
-def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
-    """Names of the triggers that should be there and are not; empty when the tables are guarded."""
-    wanted = {f"{table}_{name}" for table in TABLES for name in TRIGGERS[connection.vendor]}
-    query = "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'"
-    if connection.vendor == "sqlite":
-        query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-    with connection.cursor() as cursor:
-        cursor.execute(query)
-        found = {str(row[0]) for row in cursor.fetchall()}
-    return sorted(wanted - found)

@@ -60,9 +60,5 @@ class Window:
         spans = [self._span(today + timedelta(days=days)) for days in (-1, 0, 1, 2)]
         return next(span for span in spans if now < span.closes and span.opens < span.closes)
 
-    def open_at(self, now: datetime) -> bool:
-        """Whether the window is open."""
-        return self.current_or_next(now).holds(now)
-
     def __str__(self) -> str:
         return f"{self.start:%H:%M}–{self.end:%H:%M}"

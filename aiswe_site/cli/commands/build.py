@@ -79,7 +79,7 @@ def _begin(text: str, name: str, recipe: Recipe | None, model: str, by: User) ->
     from agents.requirements.extract import extract
     from projects.services.planning import documents as papers
     from projects.services.planning import runs
-    from projects.services.planning.small_work import plan_small
+    from projects.services.planning.small_work import plan_document, small_document
     from projects.services.repositories.recipes import started_project
 
     with started_project(name, by=by, recipe=recipe, model=model) as project:
@@ -87,7 +87,9 @@ def _begin(text: str, name: str, recipe: Recipe | None, model: str, by: User) ->
         if len(rows) > 1 or (rows and rows[0].text.split() == text.split()):
             planning = runs.start_planning(papers.upload_document(project, text.encode(), "wish.md", by=by), by=by)
         else:
-            planning = plan_small(project, text, name="wish", by=by)  # the rules would read a part of it, or nothing
+            planning = plan_document(
+                small_document(project, text, name="wish", by=by), by=by
+            )  # the rules would read a part of it, or nothing
     output.note(f"Project {project.slug} starts from {recipe.title if recipe else 'nothing'}; run {planning.pk} plans.")
     return planning
 

@@ -17,7 +17,7 @@ from projects.services.backlog.scheduler import held_up_by
 from projects.services.delivery.changes import changes_between, diff_of
 from projects.services.operations import incidents, releases
 from projects.services.planning import runs
-from projects.services.planning.small_work import plan_small
+from projects.services.planning.small_work import plan_document, small_document
 from projects.services.work.locks import lock_project
 from projects.storage.paths import repository_of
 from sandbox.hosting.base import HostingError
@@ -40,12 +40,15 @@ def begin(target: Target, incident: Incident) -> None:
     try:
         with transaction.atomic():
             lock_project(target.project_id)
-            run = plan_small(
-                target.project,
-                _wish(target, incident),
-                name=f"INC-{incident.pk}.{incident.fixes + 1}",
+            run = plan_document(
+                small_document(
+                    target.project,
+                    _wish(target, incident),
+                    name=f"INC-{incident.pk}.{incident.fixes + 1}",
+                    by=owner,
+                    acceptance=_acceptance(incident),
+                ),
                 by=owner,
-                acceptance=_acceptance(incident),
             )
             incidents.step(
                 incident, f"Planning the fix: run {run.pk}.", status=Status.FIXING, run=run, fixes=incident.fixes + 1

@@ -19,7 +19,7 @@ from projects.services.backlog.forecast import State, does_not_fit, progress_of
 from projects.services.backlog.hours import closed
 from projects.services.backlog.items import open_items
 from projects.services.planning import runs
-from projects.services.planning.small_work import plan_small
+from projects.services.planning.small_work import plan_document, small_document
 from projects.services.work.locks import lock_project
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,10 @@ def _begin(item: BacklogItem) -> None:
             found = extract(text).requirements
             own = [one for one in found if one.kind != "acceptance"]
             acceptance = [*(own[0].acceptance if len(own) == 1 else ()), *(one.text for one in found if one not in own)]
-            run = plan_small(project, text, name=item.key, by=by, acceptance=acceptance, autonomy=item.autonomy)
+            run = plan_document(
+                small_document(project, text, name=item.key, by=by, acceptance=acceptance, autonomy=item.autonomy),
+                by=by,
+            )
             item.document = run.document
             item.save(update_fields=["document"])
             note(SCHEDULER, "backlog.begun", project.slug, {"item": item.key, "run": run.pk})

@@ -30,7 +30,7 @@ from projects.services.audit.sitelog import note
 from projects.services.backlog.scheduler import held_up_by
 from projects.services.delivery.downloads import git_dir_of
 from projects.services.planning.request_work import REQUEST
-from projects.services.planning.small_work import plan_small
+from projects.services.planning.small_work import plan_document, small_document
 from projects.services.work.locks import lock_project
 from projects.storage.paths import repository_of
 
@@ -161,7 +161,9 @@ def begin(request: PullRequest, head: str) -> Run | None:
             if by is None or mine.count() != len(asked):
                 return None
             name = f"PR-{request.number}.{asked[0].pk}"
-            run = plan_small(project, wish(request, asked), name=name, by=by, start={REQUEST: request.pk})
+            run = plan_document(
+                small_document(project, wish(request, asked), name=name, by=by, start={REQUEST: request.pk}), by=by
+            )
             mine.update(run=run, why=f"Run {run.pk} plans it.")
             said = {"request": request.number, "comments": [one.ident for one in asked], "run": run.pk}
             note(by, "forge.comments_taken", project.slug, said)

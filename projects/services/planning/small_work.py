@@ -14,26 +14,8 @@ from projects.services.audit.canonical import clean_json, clean_line
 from projects.services.planning import documents, runs
 
 
-def plan_small(
-    project: Project,
-    text: str,
-    *,
-    name: str,
-    by: User,
-    acceptance: Sequence[str] = (),
-    autonomy: str = "",
-    start: Mapping[str, Any] | None = None,
-) -> Run:
-    """Make a confirmed document of one requirement and have it planned, in the name of `by`.
-
-    The arguments are those of small_document(). Raises ProjectsError when no planning can begin.
-    """
-    document = small_document(project, text, name=name, by=by, acceptance=acceptance, autonomy=autonomy, start=start)
-    return plan_document(document, by=by)
-
-
 def plan_document(document: RequirementDocument, *, by: User) -> Run:
-    """Confirm a document of one requirement and have it planned."""
+    """Confirm a document of one requirement and have it planned. Raises ProjectsError when no planning can begin."""
     documents.confirm_requirements(document, by=None, small=True)
     return runs.start_planning(document, by=by)
 

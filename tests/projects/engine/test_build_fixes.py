@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from agents.engine.rebuild import Builder, Rebuilt
 from projects.engine.build_fixes import repeat
 from projects.errors import BadInput, NotAllowed
-from projects.jobs import builds as build_jobs
+from projects.jobs import upkeep
 from projects.models import Project, RequirementDocument, Run
 from projects.services.delivery import fix_report
 from projects.services.delivery.fix_report import request_section, said_in
@@ -73,12 +73,12 @@ def test_what_does_not_fail_here_waits_for_a_person(
     django_capture_on_commit_callbacks: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(build_jobs, "close_old_connections", lambda: None)
+    monkeypatch.setattr(upkeep, "close_old_connections", lambda: None)
     with django_capture_on_commit_callbacks(execute=True):
         found = fix_log(shop, BROKEN, by=anna, source="a check of the forge")
     assert found.run is None
     assert (JOB, found.document.pk) in [(row[0], *row[1]) for row in enqueued]
-    build_jobs.repeat_build(found.document.pk)
+    upkeep.repeat_build(found.document.pk)
     document = RequirementDocument.objects.get(pk=found.document.pk)
     assert document.status == RequirementDocument.Status.EXTRACTED
     assert "python -m compileall -q . passes on" in document.notes[-1]

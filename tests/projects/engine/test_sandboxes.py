@@ -27,7 +27,10 @@ def keeping(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[FakeBack
     settings.SANDBOX_READY = 1
     sandboxes.keep_ready()
     yield backend
-    sandboxes.give_up_ready()
+    sandboxes._keeping.clear()
+    for pool in sandboxes._pools.values():
+        pool.close()
+    sandboxes._pools.clear()
 
 
 def test_a_project_chooses_its_backend(settings):

@@ -6,9 +6,10 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from projects.models import Blob, Event, SiteEvent, Transition
-from projects.models.insert_only import create_statements, missing_triggers
+from projects.models.insert_only import create_statements
 from projects.services.audit.sitelog import note
 from tests.factories import make_task
+from tests.projects.models.triggers import missing_triggers
 from tests.rows import emit, run_statements
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,6 @@ from django.utils import timezone
 from agents.engine.waiting import WaitReason
 from projects.engine import sandboxes
 from projects.engine.operations import installation
-from projects.jobs import operations as operations_jobs
 from projects.jobs import upkeep
 from projects.models import Incident, Notice, SiteEvent, Task, TrafficMinute
 from projects.services.installation import health
@@ -45,8 +44,7 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     found = Machine()
-    for module in (upkeep, operations_jobs):
-        monkeypatch.setattr(module, "close_old_connections", lambda: None)  # the test's own is still in use
+    monkeypatch.setattr(upkeep, "close_old_connections", lambda: None)  # the test's own is still in use
     monkeypatch.setattr(health, "_registered", found.checks)
     return found
 
@@ -152,6 +150,6 @@ def test_each_look_forgets_old_traffic(machine: Machine) -> None:
     _, live, _ = operated(make_project("Shop"))
     old = timezone.now() - timedelta(days=15)
     TrafficMinute.objects.create(deployment=live, minute=old)
-    operations_jobs.watch_installation()
+    upkeep.watch_installation()
     assert not TrafficMinute.objects.filter(minute=old).exists()
     assert TrafficMinute.objects.exists()

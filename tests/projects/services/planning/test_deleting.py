@@ -16,7 +16,7 @@ from aiswe_site.cli.app import run as command
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.jobs.upkeep import sweep
 from projects.models import Blob, Event, GraphCheckpoint, Project, Run, SiteEvent, Transition
-from projects.models.insert_only import drop_statements, missing_triggers
+from projects.models.insert_only import drop_statements
 from projects.services.audit.chain import DELETED, missing_runs, verify_site
 from projects.services.audit.checkpoints import note_heads, read_heads, trail_of
 from projects.services.audit.decisions import differences
@@ -26,6 +26,7 @@ from projects.services.planning.projects import create_project
 from projects.storage.paths import repository_path
 from tests.dashboard.story import Story, finish
 from tests.factories import make_user
+from tests.projects.models.triggers import missing_triggers
 from tests.rows import emit, run_statements
 
 pytestmark = pytest.mark.django_db
