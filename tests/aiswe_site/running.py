@@ -14,6 +14,8 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.prepared import prepared
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "aiswe_site.cli"]
 WAIT_S = 120.0  # how long anything here may take on a busy machine; nothing asserts on it
@@ -26,7 +28,9 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def aiswe(*words: str, home: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
+    """Run the command to its end, in a home that has its database, unless the command is to make the home."""
+    if words[:1] != ("restore",):
+        prepared(home)
     return subprocess.run(
         [*COMMAND, *words], env=environment(home), input=stdin, capture_output=True, text=True, timeout=WAIT_S
     )
@@ -93,7 +97,7 @@ def up(home: Path, *words: str) -> Iterator[Up]:
     """`aiswe up` on a free port; stopped at the end whatever happens."""
     process = subprocess.Popen(
         [*COMMAND, "up", *(words or ("--port", "0"))],
-        env=environment(home),
+        env=environment(prepared(home)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ from agents.conversation.state import ChatPlan, PlanStep, StepState
 from aiswe_site.acp import shapes
 from tests.aiswe_site.editor import Editor
 from tests.aiswe_site.running import COMMAND, WAIT_S, environment
+from tests.prepared import prepared
 from tests.replying_model import ReplyingModel, replying_model
 
 AgentPlan = schema.AgentPlanUpdate
@@ -40,7 +41,7 @@ def model() -> Iterator[ReplyingModel]:
 @pytest.fixture(scope="module")
 def env(home: Path, model: ReplyingModel) -> dict[str, str]:
     more = {"AISWE_OLLAMA_URL": model.url, "AISWE_MODEL_PARALLEL": "2", "AISWE_SANDBOX_BACKEND": "bubblewrap"}
-    return {**environment(home), **more}
+    return {**environment(prepared(home)), **more}
 
 
 @pytest.fixture(scope="module")

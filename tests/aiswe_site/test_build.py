@@ -19,7 +19,9 @@ from projects.storage.paths import repository_of
 from tests.agents.recipes.folders import write_recipe
 from tests.aiswe_site.running import COMMAND, aiswe, environment
 from tests.factories import bare_run, make_document, make_plan, make_requirement, make_user, owner_of
+from tests.prepared import prepared
 from tests.projects.jobs_driver import APPROVED, reply, write_scenario
+from tests.tables import each_row
 
 TESTS = "from sum_tool.sums import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5\n"
 CODE = '"""Sums."""\n\n\ndef add(a: int, b: int) -> int:\n    """a + b."""\n    return a + b\n'
@@ -55,7 +57,7 @@ def build(home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProce
     model = write_scenario(home.parent / "scenario", REPLIES)
     argv = ["build", "Build a sum tool", "--recipe", "cli-python", "--model", model, *words]
     return subprocess.run(
-        [*COMMAND, *argv], env=environment(home), input=stdin, capture_output=True, text=True, timeout=240
+        [*COMMAND, *argv], env=environment(prepared(home)), input=stdin, capture_output=True, text=True, timeout=240
     )
 
 
@@ -173,7 +175,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_made(tmp_path: Path) 
     assert (full / "mine").read_text() == "x"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("Build a CRM", "CRM"),

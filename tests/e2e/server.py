@@ -13,6 +13,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from tests.prepared import prepared
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -27,7 +29,7 @@ class Site:
     """One server process; it can be killed and started again on the same port with the same data."""
 
     def __init__(self, home: Path) -> None:
-        self.home, self.port = home, free_port()
+        self.home, self.port = prepared(home), free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[str] | None = None
         self.start()

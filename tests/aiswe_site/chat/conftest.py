@@ -15,6 +15,7 @@ import pexpect
 import pytest
 
 from tests.aiswe_site.running import REPOSITORY, WAIT_S, environment
+from tests.prepared import prepared
 from tests.replying_model import ReplyingModel, replying_model
 
 PROMPT = "you> "
@@ -27,7 +28,7 @@ class ChatTerminal:
     def __init__(self, home: Path, model: ReplyingModel, *words: str) -> None:
         self.home, self.model = home, model
         env = {
-            **environment(home),
+            **environment(prepared(home)),
             "AISWE_OLLAMA_URL": model.url,
             "AISWE_EMBEDDING": "hashing",
             "AISWE_SANDBOX": "bubblewrap",

@@ -22,6 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from tests.aiswe_site.running import COMMAND, REPOSITORY, WAIT_S, environment
+from tests.prepared import prepared
 
 SERVER = [*COMMAND, "mcp"]
 
@@ -42,7 +43,13 @@ def seed(home: Path) -> Seeded:
     """Make one."""
     words = [sys.executable, "-m", "tests.aiswe_site.mcp.seeding"]
     done = subprocess.run(
-        words, env=environment(home), cwd=REPOSITORY, capture_output=True, text=True, timeout=WAIT_S, check=True
+        words,
+        env=environment(prepared(home)),
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=True,
     )
     return Seeded(home, json.loads(done.stdout))
 

@@ -6,9 +6,12 @@ import os
 import signal
 import socket
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.aiswe_site.running import WAIT_S, aiswe, alive, up
+import pytest
+
+from tests.aiswe_site.running import WAIT_S, Up, aiswe, alive, up
 from tests.waiting import eventually
 
 
@@ -25,44 +28,41 @@ def test_it_serves_says_where_and_stops_on_sigterm(tmp_path: Path) -> None:
         assert not (tmp_path / "run" / "worker.pid").exists()
 
 
-def test_a_killed_worker_is_started_again_at_the_same_address(tmp_path: Path) -> None:
-    with up(tmp_path) as server:
-        assert server.answers() == 200
-        first = server.worker
-        os.kill(first, signal.SIGKILL)
-        server.wait_for("was killed by SIGKILL; starting it again")
-        # Asked in the gap: the parent holds the socket, so this waits instead of being refused.
-        assert server.answers() == 200
-        server.wait_for("is up again")
-        assert server.worker != first
-        assert alive(server.worker)
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with up(tmp_path_factory.mktemp("home")) as found:
+        yield found
 
 
-def test_the_worker_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+def test_a_killed_worker_is_started_again_at_the_same_address(server: Up) -> None:
+    assert server.answers() == 200
+    first = server.worker
+    os.kill(first, signal.SIGKILL)
+    server.wait_for("was killed by SIGKILL; starting it again")
+    # Asked in the gap: the parent holds the socket, so this waits instead of being refused.
+    assert server.answers() == 200
+    server.wait_for("is up again")
+    assert server.worker != first
+    assert alive(server.worker)
+
+
+def test_the_worker_does_not_outlive_a_killed_parent_and_its_folder_can_be_used_again(tmp_path: Path) -> None:
     with up(tmp_path) as server:
         assert server.answers() == 200
         worker = server.worker
         server.stop(signal.SIGKILL)
         assert gone(worker)
-
-
-def test_a_second_one_on_the_same_folder_is_refused_and_names_the_first(tmp_path: Path) -> None:
-    with up(tmp_path) as server:
-        address = server.address
-        second = aiswe("up", "--port", "0", home=tmp_path)
-        assert second.returncode == 1
-        assert address in second.stderr
-        assert str(server.process.pid) in second.stderr
-        assert "AISWE_HOME" in second.stderr
-        assert server.answers() == 200
-
-
-def test_a_folder_can_be_used_again_after_a_crash(tmp_path: Path) -> None:
-    with up(tmp_path) as server:
-        assert server.address
-        server.stop(signal.SIGKILL)
     with up(tmp_path) as server:
         assert server.answers() == 200
+
+
+def test_a_second_one_on_the_same_folder_is_refused_and_names_the_first(server: Up) -> None:
+    second = aiswe("up", "--port", "0", home=server.home)
+    assert second.returncode == 1
+    assert server.address in second.stderr
+    assert str(server.process.pid) in second.stderr
+    assert "AISWE_HOME" in second.stderr
+    assert server.answers() == 200
 
 
 def test_a_busy_port_is_named_with_a_way_out(tmp_path: Path) -> None:
