@@ -4,13 +4,20 @@ import threading
 
 import pytest
 
+from agents.llm.base import Timeouts
+from agents.llm.registry import make_provider
+from agents.llm.runner import ModelRunner
 from projects.engine import model_clients as engine_models
+from projects.jobs.runs import AWAY
 from projects.jobs.upkeep import sweep
 from projects.models import Plan, Run, Task
 from projects.services.planning import documents, runs
+from tests.agents.llm.conftest import talk
+from tests.agents.llm.fake_servers import FakeModelServer
 from tests.factories import owner_of
 from tests.faults.stage import WITH_BACKGROUND
-from tests.projects.jobs_driver import small_replies
+from tests.projects.jobs_driver import small_replies, write_scenario
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,11 +35,25 @@ FAULTS = {
 }
 
 
-# Every fault at the first call of a task; at the later ones those that differ in how much had been said.
-AT = [("tester", name) for name in FAULTS]
-AT += [
-    (persona, name) for persona in ("coder", "reviewer") for name in ("hangs", "hangs up", "is busy", "lacks the model")
+# One of each kind of error goes through the whole product, at different calls.
+AT = [
+    ("tester", "hangs"),
+    ("tester", "lacks the model"),
+    ("coder", "hangs up"),
+    ("reviewer", "is overloaded for long"),
 ]
+
+
+@each_row("name", FAULTS)
+def test_each_fault_is_an_error_that_tasks_wait_for(tmp_path, name):
+    """What a job does next depends on the error's type alone."""
+    patience = 0.4 if FAULTS[name]["kind"] in ("hang", "stall", "drip") else 60.0
+    limits = Timeouts(connect=10.0, first_token=patience, idle=patience, total=120.0)
+    write_scenario(tmp_path, small_replies("T-01"))
+    server = FakeModelServer(tmp_path, tokens_per_s=0)
+    server.faults.add(**FAULTS[name])
+    with server as url, ModelRunner(attempts=1) as asked, pytest.raises(AWAY):
+        asked.complete(make_provider("ollama", server=url, model="m", timeouts=limits), talk())
 
 
 @pytest.mark.parametrize(("persona", "name"), AT)
@@ -52,10 +73,10 @@ def test_a_task_waits_for_its_model_and_is_merged_when_it_is_back(still, persona
     assert still.is_sound()
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_planning_waits_for_its_model_and_goes_on_by_itself(still, fault):
+@pytest.mark.parametrize("name", ["stalls", "lacks the model"])
+def test_planning_waits_for_its_model_and_goes_on_by_itself(still, name):
     document, _ = still.upload(small_replies("T-01"))
-    still.runner.order("planner", **fault)
+    still.runner.order("planner", **FAULTS[name])
     documents.confirm_requirements(document, by=owner_of(still.project))
     still.work()
     assert still.run.status == Run.Status.RUNNING
@@ -67,9 +88,8 @@ def test_planning_waits_for_its_model_and_goes_on_by_itself(still, fault):
     assert still.is_sound()
 
 
-@pytest.mark.parametrize("persona", ["tester", "coder", "reviewer"])
-def test_one_fault_is_tried_over_and_one_endless_reply_is_asked_for_again(still, persona):
-    still.runner.order(persona, times=1, kind="flood")
+def test_one_fault_is_tried_over_and_one_endless_reply_is_asked_for_again(still):
+    still.runner.order("coder", times=1, kind="flood")
     still.build("T-01")
     assert still.task().status == Task.Status.MERGED
     assert any("repeating itself" in text for text in still.summaries("error"))
