@@ -17,15 +17,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 THEMES = ("light", "dark")
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("path", ["/account", "/account/second-factor"])
-def test_axe_finds_nothing(window: Callable[..., Any], path: str, theme: str) -> None:
-    page = window(path, theme=theme)
-    assert complaints_of(page) == []
-    page.set_viewport_size({"width": 320, "height": 640})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
-
-
 def test_a_token_is_made_shown_once_and_opens_the_api(
     site: Site, story: dict[str, Any], window: Callable[..., Any]
 ) -> None:

@@ -40,11 +40,13 @@ def test_a_backlog_renews_itself_and_keeps_what_a_person_does_in_it(
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_in_any_kind_of_event(story: dict[str, Any], window: Callable[..., Any], theme: str) -> None:
+def test_axe_finds_nothing_in_any_kind_of_event(
+    site: Site, story: dict[str, Any], window: Callable[..., Any], theme: str
+) -> None:
+    page = window("/keys", theme=theme)
     for seq in story["loop"]:
-        page = window(f"/runs/{story['run']}/e/{seq}", theme=theme)
+        page.goto(f"{site.url}/runs/{story['run']}/e/{seq}")
         assert complaints_of(page) == [], seq
-        page.context.close()
 
 
 def test_lessons_of_every_state_are_shown_and_fit_the_narrowest_screen(

@@ -73,6 +73,7 @@ def seqs(page: Any) -> list[int]:
     return [int(row.get_attribute("data-seq")) for row in page.locator("#stream .ev").all()]
 
 
+@pytest.mark.stage
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 @pytest.mark.timeout(3_000)

@@ -15,7 +15,7 @@ from tests.agents.scenario_replay import SCENARIOS, sandbox_python
 from tests.aiswe_site.running import REPOSITORY, environment
 from tests.e2e.conftest import CHROMIUM
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.stage, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1500)]
 
 TRIAL = REPOSITORY / "scripts" / "trial.py"
 
