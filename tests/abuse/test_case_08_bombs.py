@@ -37,7 +37,7 @@ BOMBS = {
 def test_a_bomb_ends_and_the_next_task_starts_at_once(backend: Backend, source: str) -> None:
     limits = replace(SMALL, inodes=5_000)
     with backend.open(limits=limits) as box:
-        done = box.exec(["python", "-c", source], seconds=2)
+        done = box.exec(["python", "-c", source], seconds=1)
         assert not done.ok
         assert box.exec(["true"], seconds=5).ok
         # What was killed may still be on its way out on a busy machine.

@@ -55,11 +55,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
         address = str(request.getfixturevalue("docker_engine"))
         if address.startswith("!"):
             missing(address[1:])
-    made = load_backend(request.param)
-    state = made.availability()
-    if not state.ok:
-        missing(f"{request.param}: {state.problem}; {state.hint}")
-    return made
+    return _ready(request.param)
 
 
 @pytest.fixture
@@ -67,3 +63,18 @@ def box(backend: Backend) -> Iterator[Sandbox]:
     """A fresh small sandbox."""
     with backend.open(limits=SMALL, label="contract") as opened:
         yield opened
+
+
+@pytest.fixture
+def bubble() -> Iterator[Sandbox]:
+    """A fresh small sandbox of bubblewrap: for what the same programs do inside of every backend."""
+    with _ready("bubblewrap").open(limits=SMALL, label="contract") as opened:
+        yield opened
+
+
+def _ready(name: str) -> Backend:
+    made = load_backend(name)
+    state = made.availability()
+    if not state.ok:
+        missing(f"{name}: {state.problem}; {state.hint}")
+    return made

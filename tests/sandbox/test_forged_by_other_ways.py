@@ -223,29 +223,33 @@ def stopped(files: dict[str, str], report: TestReport) -> bool:
     return held or refused or not verdict_of(report, TestSetup(), tests, files, language).ok
 
 
+@pytest.mark.bubblewrap
 @pytest.mark.parametrize("files", [pytest.param(files, id=name) for name, files in FORGED.items()])
-def test_no_failing_test_becomes_green(box: Sandbox, files: dict[str, str]) -> None:
-    assert stopped(files, put(box, files))
+def test_no_failing_test_becomes_green(bubble: Sandbox, files: dict[str, str]) -> None:
+    assert stopped(files, put(bubble, files))
 
 
+@pytest.mark.bubblewrap
 @pytest.mark.parametrize(
     "name", ["a test gives the later ones other code", "a folder of tests is exchanged while they are collected"]
 )
-def test_a_test_that_is_exchanged_makes_the_run_void(box: Sandbox, name: str) -> None:
-    assert put(box, FORGED[name]).void
+def test_a_test_that_is_exchanged_makes_the_run_void(bubble: Sandbox, name: str) -> None:
+    assert put(bubble, FORGED[name]).void
 
 
+@pytest.mark.bubblewrap
 @pytest.mark.parametrize("name", ["nobody awaits the test", "the test is a generator"])
-def test_a_test_whose_body_never_runs_fails(box: Sandbox, name: str) -> None:
-    assert "never runs its body" in put(box, FORGED[name]).failures[0].message
+def test_a_test_whose_body_never_runs_fails(bubble: Sandbox, name: str) -> None:
+    assert "never runs its body" in put(bubble, FORGED[name]).failures[0].message
 
 
-def test_a_test_that_passed_and_has_no_cases_now_is_lost(box: Sandbox) -> None:
+@pytest.mark.bubblewrap
+def test_a_test_that_passed_and_has_no_cases_now_is_lost(bubble: Sandbox) -> None:
     files = FORGED["the cases of a test are none"]
     setup = replace(TestSetup(), passing=frozenset({"tests/test_sum.py::test_sum[case0]"}))
     language = language_of("calc.py")
     assert language
-    assert verdict_of(put(box, files), setup, {}, files, language).lost == ("tests/test_sum.py::test_sum[case0]",)
+    assert verdict_of(put(bubble, files), setup, {}, files, language).lost == ("tests/test_sum.py::test_sum[case0]",)
 
 
 HONEST = """import unittest

@@ -174,16 +174,18 @@ def put(box: Sandbox, files: dict[str, str], above: str = "") -> None:
     box.put({path: text.encode() for path, text in files.items()})
 
 
+@pytest.mark.bubblewrap
 @pytest.mark.parametrize("above", [pytest.param(text, id=name) for name, text in BY_CODE.items()])
-def test_code_cannot_pass_its_tests_without_being_right(box: Sandbox, above: str) -> None:
-    put(box, {}, above)
-    assert not run_pytest(box, coverage_of=(), seconds=20).ok
+def test_code_cannot_pass_its_tests_without_being_right(bubble: Sandbox, above: str) -> None:
+    put(bubble, {}, above)
+    assert not run_pytest(bubble, coverage_of=(), seconds=20).ok
 
 
+@pytest.mark.bubblewrap
 @pytest.mark.parametrize("files", [pytest.param(files, id=name) for name, files in BY_FILES.items()])
-def test_files_beside_the_tests_cannot_make_them_pass(box: Sandbox, files: dict[str, str]) -> None:
-    put(box, files)
-    report = run_pytest(box, coverage_of=(), seconds=20)
+def test_files_beside_the_tests_cannot_make_them_pass(bubble: Sandbox, files: dict[str, str]) -> None:
+    put(bubble, files)
+    report = run_pytest(bubble, coverage_of=(), seconds=20)
     assert not report.ok or report.hooks  # which the engine asks a person about
 
 
@@ -198,28 +200,35 @@ def test_hooks_of_a_conftest_are_named(box: Sandbox) -> None:
     assert run_pytest(box, coverage_of=()).hooks == ("tests/conftest.py: pytest_runtest_makereport",)
 
 
-def test_a_conftest_of_fixtures_is_no_hook(box: Sandbox) -> None:
-    put(box, {"tests/conftest.py": "import pytest\n@pytest.fixture(autouse=True)\ndef number():\n    return 1\n"})
-    report = run_pytest(box, coverage_of=())
+@pytest.mark.bubblewrap
+def test_a_conftest_of_fixtures_is_no_hook(bubble: Sandbox) -> None:
+    put(bubble, {"tests/conftest.py": "import pytest\n@pytest.fixture(autouse=True)\ndef number():\n    return 1\n"})
+    report = run_pytest(bubble, coverage_of=())
     assert (report.failed, report.hooks, report.void) == (2, (), "")
 
 
-def test_a_broken_fixture_for_every_test_does_not_void_the_run(box: Sandbox) -> None:
-    put(box, {"conftest.py": "import pytest\n@pytest.fixture(autouse=True, scope='session')\ndef number():\n    1/0\n"})
-    report = run_pytest(box, coverage_of=())
+@pytest.mark.bubblewrap
+def test_a_broken_fixture_for_every_test_does_not_void_the_run(bubble: Sandbox) -> None:
+    put(
+        bubble,
+        {"conftest.py": "import pytest\n@pytest.fixture(autouse=True, scope='session')\ndef number():\n    1/0\n"},
+    )
+    report = run_pytest(bubble, coverage_of=())
     assert (report.errors, report.void) == (2, "")
 
 
+@pytest.mark.bubblewrap
 @pytest.mark.parametrize("options", [["-x"], ["--maxfail=1"], ["-k", "sum"]])
-def test_a_run_that_stops_early_is_checked_at_its_end_all_the_same(box: Sandbox, options: list[str]) -> None:
-    put(box, {})
-    report = run_pytest(box, coverage_of=(), setup=TestSetup(arguments=tuple(options)))
+def test_a_run_that_stops_early_is_checked_at_its_end_all_the_same(bubble: Sandbox, options: list[str]) -> None:
+    put(bubble, {})
+    report = run_pytest(bubble, coverage_of=(), setup=TestSetup(arguments=tuple(options)))
     assert (report.failed, report.void) == (1, "")
 
 
-def test_skips_that_the_code_asks_for_are_named_with_their_place(box: Sandbox) -> None:
+@pytest.mark.bubblewrap
+def test_skips_that_the_code_asks_for_are_named_with_their_place(bubble: Sandbox) -> None:
     above = "import pytest\n\n\ndef mul(a, b):\n    pytest.skip('no time')\n"
-    put(box, {"tests/test_mul.py": "import calc\ndef test_it():\n    assert calc.mul(1, 2) == 2\n"}, above)
-    report = run_pytest(box, ["tests/test_mul.py"], coverage_of=())
+    put(bubble, {"tests/test_mul.py": "import calc\ndef test_it():\n    assert calc.mul(1, 2) == 2\n"}, above)
+    report = run_pytest(bubble, ["tests/test_mul.py"], coverage_of=())
     assert not report.ok
     assert "calc.py" in report.skips["tests/test_mul.py::test_it"]
