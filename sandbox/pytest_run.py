@@ -76,33 +76,8 @@ def _read(done: ExecResult, rows: defaultdict[str, list[dict[str, Any]]], foreig
     for row in rows["no_service"]:
         text, own = str(row["text"]), row["cause"] == "seed"
         return TestReport(**of_run(done), problem=text if own else "", void="" if own else text)
-    failed = [row for row in rows["fail"] if row["when"] == "call"]
-    errors = [row for row in rows["fail"] if row["when"] != "call"] + rows["collect"]
-    skips = {row["id"]: str(row["reason"]) for row in rows["skip"]}
     collected = [str(nodeid) for row in rows["collected"] for nodeid in row["ids"]]
-    outcomes = {nodeid: "deselected" for row in rows["deselected"] for nodeid in row["ids"]}
-    ranked = {"passed": rows["pass"], "skipped": rows["skip"], "error": errors, "failed": failed}  # the last one counts
-    ids = {outcome: {str(row["id"]) for row in found} for outcome, found in ranked.items()}
-    for outcome, names in ids.items():
-        outcomes |= dict.fromkeys(names, outcome)
-    hangs = tuple(
-        Hang(str(row["id"]), tuple(map(str, row["frames"])), float(row["seconds"]), float(row["cpu"]))
-        for row in rows["hang"]
-    )
-    found: dict[str, Any] = {
-        "passed": len(ids["passed"] - ids["failed"]),
-        "failed": len(ids["failed"]),
-        "errors": len(errors),
-        "skipped": len(ids["skipped"] - ids["failed"]),
-        "collected": len(collected),
-        "failing": tuple(str(row["id"]) for row in [*rows["collect"], *rows["fail"]]),
-        "failures": tuple(_failure(row) for row in [*rows["fail"], *rows["collect"]] if row["message"]),
-        "outcomes": outcomes,
-        "skips": skips,
-        "hangs": hangs,
-        "hooks": tuple(str(name) for row in rows["probe"][-1:] for name in row["hooks"]),
-        "services": tuple(str(name) for row in rows["services"] for name in row["names"]),
-    }
+    found = _found(rows, collected)
     ends = rows["end"]
     if done.timed_out or len(ends) != 1 or ends[0]["exit_code"] != done.exit_code:
         return without_result(done, **found)
@@ -112,13 +87,49 @@ def _read(done: ExecResult, rows: defaultdict[str, list[dict[str, Any]]], foreig
         str(path): Covered(float(lines), float(ways), tuple(map(int, missing)))
         for path, (lines, ways, missing) in end["files"].items()
     }
-    problem = "no tests were found" if not collected and not errors else ""
-    silent = [nodeid for nodeid in collected if nodeid not in outcomes]
-    if not problem and silent and end["exit_code"] == 0:
-        problem = f"{len(silent)} tests were collected and gave no result, the first is {silent[0]}"
+    problem = _problem(collected, found, end["exit_code"])
     void = "" if problem or not collected else _void(rows, end, foreign)
     found["broken"] = not foreign and any(len(row["lies"]) > 1 for row in rows.get("probe", ()))
     return TestReport(**found | of_run(done), branch_coverage=branches, covered=covered, problem=problem, void=void)
+
+
+def _problem(collected: list[str], found: dict[str, Any], exit_code: int) -> str:
+    """Why there is no result though the runner came to its end; "" when there is one."""
+    if not collected and not found["errors"]:
+        return "no tests were found"
+    silent = [nodeid for nodeid in collected if nodeid not in found["outcomes"]]
+    if silent and exit_code == 0:
+        return f"{len(silent)} tests were collected and gave no result, the first is {silent[0]}"
+    return ""
+
+
+def _found(rows: defaultdict[str, list[dict[str, Any]]], collected: list[str]) -> dict[str, Any]:
+    """What came of single tests, as fields of the report."""
+    failed = [row for row in rows["fail"] if row["when"] == "call"]
+    errors = [row for row in rows["fail"] if row["when"] != "call"] + rows["collect"]
+    outcomes = {nodeid: "deselected" for row in rows["deselected"] for nodeid in row["ids"]}
+    ranked = {"passed": rows["pass"], "skipped": rows["skip"], "error": errors, "failed": failed}  # the last one counts
+    ids = {outcome: {str(row["id"]) for row in found} for outcome, found in ranked.items()}
+    for outcome, names in ids.items():
+        outcomes |= dict.fromkeys(names, outcome)
+    return {
+        "passed": len(ids["passed"] - ids["failed"]),
+        "failed": len(ids["failed"]),
+        "errors": len(errors),
+        "skipped": len(ids["skipped"] - ids["failed"]),
+        "collected": len(collected),
+        "failing": tuple(str(row["id"]) for row in [*rows["collect"], *rows["fail"]]),
+        "failures": tuple(_failure(row) for row in [*rows["fail"], *rows["collect"]] if row["message"]),
+        "outcomes": outcomes,
+        "skips": {row["id"]: str(row["reason"]) for row in rows["skip"]},
+        "hangs": tuple(map(_hang, rows["hang"])),
+        "hooks": tuple(str(name) for row in rows["probe"][-1:] for name in row["hooks"]),
+        "services": tuple(str(name) for row in rows["services"] for name in row["names"]),
+    }
+
+
+def _hang(row: dict[str, Any]) -> Hang:
+    return Hang(str(row["id"]), tuple(map(str, row["frames"])), float(row["seconds"]), float(row["cpu"]))
 
 
 def _failure(row: dict[str, Any]) -> Failure:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from agents.context.brief import SHORT_CHARS, between, call_of, docstring_of, lines_about, summary_of
 from agents.context.calls import around, code_words, named
 from agents.context.ranking import parts_of
 from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, pieces_of, retrieve, terms
-from agents.languages.symbols import Symbols
+from agents.languages.symbols import Definition, Symbols
 from agents.replies.licence import without_licence_below
 
 FITTING = 12  # definitions that only share words with a task which names none
@@ -56,50 +57,79 @@ def excerpt(
     left = chars - len(_drawn(text, pieces, classes, {}, code_words(words) if first else None))
     if left < 0:
         return ""
-    certain = {chunk.piece for chunk in everything}
-    if tests and not first:
-        helps = [one for one in chunks if not _last(one).lower().startswith("test") and len(one.text) <= SHORT_CHARS]
-        fitting = helps + retrieve(words, [one for one in chunks if one not in helps], limit=TESTS, chars=TESTS_CHARS)
-    else:
-        fitting = [] if first else retrieve(words, chunks, limit=FITTING, chars=chars)
+    fitting = [] if first else _fitting(words, chunks, chars, tests=tests)
     related = around(first, chunks) if calls else []
     # The name of the module itself tells nothing of what it holds.
-    meant, stems = {chunk.piece for chunk in first}, set(terms(words)) - set(terms(path))
+    stems = set(terms(words)) - set(terms(path))
     signed = [] if calls or tests or not first else _signed(words, chunks)
+    task = _Task(words, stems, {one.piece for one in first}, {one.piece for one in everything}, signed)
     for chunk in [*first, *related, *everything, *signed, *fitting]:
         piece = chunk.piece
-        whole = "\n".join(lines[piece.line - 1 : piece.end])
-        fits = len(whole) <= left and (piece in certain or len(whole) <= 2 * CHUNK_CHARS)  # not a few lines missing
-        body = whole if fits else piece.text
-        if piece in meant and fits:
-            body = lines_about(body, code_words(words) - {_last(chunk)})
-        elif chunk in signed:
-            body = call_of(body)
-        elif first and piece not in meant and not spoken(chunk, stems):
-            body = summary_of(body)
+        body = task.body(chunk, "\n".join(lines[piece.line - 1 : piece.end]), left)
         if piece not in shown and len(body) <= left:
             shown[piece] = body
             left -= len(body)
     if not first:
         return _drawn(text, pieces, classes, shown)
-    said = set(_WORD.findall("\n".join((words, *shown.values()))))
+    mentioned = set(_WORD.findall("\n".join((words, *shown.values()))))
     subject = (code_words(about) & {one.name for one in symbols.definitions}) | {_last(chunk) for chunk in first}
-    values = [
-        one for one in symbols.definitions if one.kind == "value" and not lines[one.line - 1].startswith((" ", "\t"))
+    values = _top_values(symbols, lines)
+    used = mentioned | _near(values, lines, subject, stems)
+    drawn = _drawn(text, [*pieces, *_unused(values, used)], classes, shown, used)
+    return _brief(without_licence_below(drawn))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a task says of a file: its words, what it names by them (`meant`), or beside them (`certain`)."""
+
+    words: str
+    stems: set[str]
+    meant: set[Piece]
+    certain: set[Piece]
+    signed: Sequence[Chunk]
+
+    def body(self, chunk: Chunk, whole: str, left: int) -> str:
+        """What is shown of a definition when so many characters are left."""
+        piece = chunk.piece
+        fits = len(whole) <= left and (piece in self.certain or len(whole) <= 2 * CHUNK_CHARS)  # no few lines missing
+        body = whole if fits else piece.text
+        if piece in self.meant and fits:
+            return lines_about(body, code_words(self.words) - {_last(chunk)})
+        if chunk in self.signed:
+            return call_of(body)
+        return summary_of(body) if self.meant and piece not in self.meant and not spoken(chunk, self.stems) else body
+
+
+def _fitting(words: str, chunks: Sequence[Chunk], chars: int, *, tests: bool) -> list[Chunk]:
+    """What shares words with a task that names nothing; of tests a few, and all short helpers."""
+    if not tests:
+        return retrieve(words, chunks, limit=FITTING, chars=chars)
+    helps = [one for one in chunks if not _last(one).lower().startswith("test") and len(one.text) <= SHORT_CHARS]
+    return helps + retrieve(words, [one for one in chunks if one not in helps], limit=TESTS, chars=TESTS_CHARS)
+
+
+def _top_values(symbols: Symbols, lines: Sequence[str]) -> list[Definition]:
+    values = [one for one in symbols.definitions if one.kind == "value"]
+    return [one for one in values if not lines[one.line - 1].startswith((" ", "\t"))]
+
+
+def _unused(values: Sequence[Definition], used: set[str]) -> list[Piece]:
+    return [
+        Piece(one.name, one.line, one.end, "", {})
+        for one in values
+        if one.name not in used and not one.name.startswith("__")
     ]
-    near = {
+
+
+def _near(values: Sequence[Definition], lines: Sequence[str], subject: set[str], stems: set[str]) -> set[str]:
+    """Names of short values that mention the subject, or whose own name begins with a word of the task."""
+    return {
         one.name
         for one in values
         if len(value := "\n".join(lines[one.line - 1 : one.end])) <= VALUE_CHARS
         and (subject & set(_WORD.findall(value)) or stems.intersection(terms(one.name.partition("_")[0])))
     }
-    unused = [
-        Piece(one.name, one.line, one.end, "", {})
-        for one in values
-        if one.name not in said | near and not one.name.startswith("__")
-    ]
-    drawn = _drawn(text, [*pieces, *unused], classes, shown, said | near)
-    return _brief(without_licence_below(drawn))
 
 
 def spoken(chunk: Chunk, stems: set[str]) -> bool:

@@ -196,16 +196,10 @@ def _walk(value: Any, found: Found, depth: int) -> None:
 
 
 def _walk_object(value: dict[str, Any], found: Found, depth: int) -> None:
-    lower = {str(key).lower(): part for key, part in value.items()}
-    if "name" in lower and any(isinstance(lower.get(key), dict | str) for key in _ARGUMENTS):
-        lower.pop("name")  # of the tool, not of a file
+    lower = _lowered(value)
     texts = {key: part for key, part in lower.items() if isinstance(part, str)}
-    path = next((texts[key].strip() for key in _PATHS if key in texts), "")
-    path = path or next((texts[key] for key in _NAMES if looks_like_path(texts.get(key, ""))), "")
-    folder = next((texts[key].strip("/") for key in _FOLDERS if key in texts), "")
-    path = f"{folder}/{path}" if folder and path and "/" not in path else path
+    path, content = _path_in(texts), _lines(lower, _CONTENTS)
     search, replace = _lines(lower, _SEARCHES), _lines(lower, _REPLACES)
-    content = _lines(lower, _CONTENTS)
     if path and search is not None and replace is not None:
         found.edits.append((path, search, replace))
         return
@@ -215,19 +209,42 @@ def _walk_object(value: dict[str, Any], found: Found, depth: int) -> None:
     found.prose += [line for key in _PROSE if key in texts for line in texts[key].splitlines()]
     found.values.append(lower)
     named = {str(key): part for key, part in value.items() if looks_like_path(str(key))}
-    for name, part in named.items():
-        text = _text_of(part)
-        if text is None and isinstance(part, dict):
-            text = _lines({str(key).lower(): value for key, value in part.items()}, _CONTENTS)
-        if text is not None:
-            found.files.append((name, text))
+    found.files += [(name, text) for name, part in named.items() if (text := _content_of(part)) is not None]
+    _walk_members({name: part for name, part in value.items() if str(name) not in named}, found, depth)
+
+
+def _lowered(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The object with its keys in small letters, without the name of a tool that is called."""
+    lower = {str(key).lower(): part for key, part in value.items()}
+    if "name" in lower and any(isinstance(lower.get(key), dict | str) for key in _ARGUMENTS):
+        lower.pop("name")
+    return lower
+
+
+def _walk_members(value: Mapping[str, Any], found: Found, depth: int) -> None:
     for name, part in value.items():
-        if str(name) not in named and str(name).lower() not in _PROSE:
+        if str(name).lower() not in _PROSE:
             before = len(found.files)
             _walk(part, found, depth + 1)
             if _is_folder(part) and _FOLDER.fullmatch(str(name)) and str(name).lower() not in _WRAPPERS:
                 # A tree of folders: what stands directly in one has no path of its own.
                 found.files[before:] = [(f"{name}/{inner}", text) for inner, text in found.files[before:]]
+
+
+def _path_in(texts: Mapping[str, str]) -> str:
+    """The path that an object gives, with its folder; "" for none."""
+    path = next((texts[key].strip() for key in _PATHS if key in texts), "")
+    path = path or next((texts[key] for key in _NAMES if looks_like_path(texts.get(key, ""))), "")
+    folder = next((texts[key].strip("/") for key in _FOLDERS if key in texts), "")
+    return f"{folder}/{path}" if folder and path and "/" not in path else path
+
+
+def _content_of(part: Any) -> str | None:
+    """The text of a file whose path is the key."""
+    text = _text_of(part)
+    if text is None and isinstance(part, dict):
+        text = _lines({str(key).lower(): value for key, value in part.items()}, _CONTENTS)
+    return text
 
 
 def _is_folder(part: Any) -> bool:

@@ -109,39 +109,53 @@ class FileEffects:
 
     def writes(self, name: str, arguments: Sequence[Word], plain: Sequence[Word]) -> Iterator[FirewallVerdict]:
         """Judge the targets of the commands in the table of writers."""
-        where = rules()["writes"][name]
         options = "".join(word.text for word in arguments if word.text.startswith("-"))
         recursive = "recursive" in options or bool(re.search(r"[rR]", re.sub(r"--\w[\w-]*", "", options)))
-        targets = {"last": plain[-1:], "first": plain[:1], "rest": plain[1:]}.get(where, plain)
-        for index, word in enumerate(arguments):
-            if word.text.startswith("--target-directory="):
-                targets = [Word(word.text.partition("=")[2], word.literal)]
-            elif name in ("cp", "mv", "ln", "install") and word.text in ("-t", "-ut", "-vt") and arguments[index + 1 :]:
-                target = arguments[index + 1]
-                plain = [*(one for one in plain if one is not target), target]
-                targets = plain if name == "mv" else [target]
+        targets, plain = _targets(name, arguments, plain)
         if name in ("cp", "ln", "mv", "rsync") and any(is_secret(word.text) for word in plain[:-1]):
             yield deny("secret", f"{name} takes a file that holds secrets.")
-        all_of_it = any(word.text in names("sets", "source_folders") or _ALL_CODE.search(word.text) for word in plain)
-        spread = recursive or name != "rm" or any("*" in word.text for word in plain)
-        if spread and (name == "shred" or (name in ("truncate", "rm") and all_of_it)):
+        if _takes_sources(name, plain, recursive):
             yield approve("whole-files", f"{name} takes the sources of the project.")
         if name == "ln" and "s" in options and any(_leads_out(word.text, self.context) for word in plain[:-1]):
             yield approve("link-out", "The link leads out of the workspace.")
         gentle = name == "chmod" and mild([Word(name), *arguments])
-        by_tree = name in ("rm", "shred", "mv") or (name in ("chmod", "chown", "chgrp", "setfacl") and recursive)
         last = plain[-1] if plain else None
         for word in targets:
             moved = name == "mv" and word is not last
-            if (by_tree and _is_tree(word.text, recursive, name)) or (moved and self.is_workspace(word.text)):
-                yield self.tree(word, stays=name in ("chown", "chgrp") or gentle)
-            elif moved:
-                yield _softer(self.write_to(word, narrow=True), word.text)
-            elif gentle and not recursive:
-                yield _denial_only(self.write_to(word))
-            else:
-                adds = name not in ("rm", "rmdir", "unlink", "shred", "truncate", "chattr", "rename")
-                yield self.write_to(word, adds=adds)
+            yield self._target(name, word, recursive=recursive, moved=moved, gentle=gentle)
+
+    def _target(self, name: str, word: Word, *, recursive: bool, moved: bool, gentle: bool) -> FirewallVerdict:
+        """Judge one target; `moved` from its place, `gentle` where only mild rights change."""
+        by_tree = name in ("rm", "shred", "mv") or (name in ("chmod", "chown", "chgrp", "setfacl") and recursive)
+        if (by_tree and _is_tree(word.text, recursive, name)) or (moved and self.is_workspace(word.text)):
+            return self.tree(word, stays=name in ("chown", "chgrp") or gentle)
+        if moved:
+            return _softer(self.write_to(word, narrow=True), word.text)
+        if gentle and not recursive:
+            return _denial_only(self.write_to(word))
+        adds = name not in ("rm", "rmdir", "unlink", "shred", "truncate", "chattr", "rename")
+        return self.write_to(word, adds=adds)
+
+
+def _targets(name: str, arguments: Sequence[Word], plain: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
+    """The words that a command writes to, and its words without options, the target last."""
+    where = rules()["writes"][name]
+    targets = {"last": plain[-1:], "first": plain[:1], "rest": plain[1:]}.get(where, plain)
+    for index, word in enumerate(arguments):
+        if word.text.startswith("--target-directory="):
+            targets = [Word(word.text.partition("=")[2], word.literal)]
+        elif name in ("cp", "mv", "ln", "install") and word.text in ("-t", "-ut", "-vt") and arguments[index + 1 :]:
+            target = arguments[index + 1]
+            plain = [*(one for one in plain if one is not target), target]
+            targets = plain if name == "mv" else [target]
+    return targets, plain
+
+
+def _takes_sources(name: str, plain: Sequence[Word], recursive: bool) -> bool:
+    """Whether a command removes or empties the sources of the project."""
+    all_of_it = any(word.text in names("sets", "source_folders") or _ALL_CODE.search(word.text) for word in plain)
+    spread = recursive or name != "rm" or any("*" in word.text for word in plain)
+    return spread and (name == "shred" or (name in ("truncate", "rm") and all_of_it))
 
 
 def option_values(arguments: Sequence[Word], option: str) -> Iterator[Word]:

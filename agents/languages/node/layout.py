@@ -174,33 +174,12 @@ def _packages(
     arguments: Sequence[str],
 ) -> tuple[list[str], list[str]]:
     """Requirement lines that the tests need, and others that are of use."""
-    own, meta = str(manifest.get("name", "")), manifest.get("peerDependenciesMeta")
-    optional = (
-        {name for name, about in meta.items() if isinstance(about, dict) and about.get("optional")}
-        if isinstance(meta, dict)
-        else set()
-    )
-    declared = dependencies_of(manifest)
-    required = _names(manifest, "dependencies") | (_names(manifest, "peerDependencies") - optional)
-    beside = [path for path in paths if is_for_node(path) and FOLDERS & set(path.split("/")[:-1])]
-    near = dict.fromkeys([*tests, *beside])
-    texts = {path: read(path) for path in [*near, *(path for path in paths if _CONFIGURATION.fullmatch(path))][:_MANY]}
-    imported = {name for text in texts.values() for name in packages_in(text)}
-    told = " ".join([*(text for path, text in texts.items() if path not in near), _said(manifest, arguments)])
+    own, declared = str(manifest.get("name", "")), dependencies_of(manifest)
     development = _names(manifest, "devDependencies")
-    used = {name for name in development if name in imported or _is_named(name, told)}
-    sources = [
-        path
-        for path in paths
-        if is_for_node(path)
-        and path not in near
-        and not _ASIDE_FILE.search(path)
-        and not ASIDE & set(path.split("/")[:-1])
-    ]
-    used |= development & {name for path in sources[:_MANY] for name in packages_in(read(path))}
+    used = _used(development, paths, tests, read, _said(manifest, arguments))
     if runner in development:
         used.add(runner)
-    needed = {name: declared.get(name, "*") for name in required | used if name != own}
+    needed = {name: declared.get(name, "*") for name in _required(manifest) | used if name != own}
     useful = {name: declared[name] for name in development if name.startswith("@types/")}
     if any(TYPED.search(path) for path in paths):
         useful |= {name: declared[name] for name in ("typescript", "tsx") if name in development}
@@ -208,6 +187,30 @@ def _packages(
         useful["@vitest/coverage-v8"] = declared["vitest"]
     lines = _lines(needed)
     return lines, [line for line in _lines(useful) if line not in lines]
+
+
+def _required(manifest: Mapping[str, Any]) -> set[str]:
+    """Packages that the sources cannot do without."""
+    meta = manifest.get("peerDependenciesMeta")
+    marks = meta.items() if isinstance(meta, dict) else ()
+    optional = {name for name, about in marks if isinstance(about, dict) and about.get("optional")}
+    return _names(manifest, "dependencies") | (_names(manifest, "peerDependencies") - optional)
+
+
+def _used(development: set[str], paths: Sequence[str], tests: Sequence[str], read: Reader, configured: str) -> set[str]:
+    """Packages for development that tests, configuration or sources use; `configured` is what package.json says."""
+    beside = [path for path in paths if is_for_node(path) and FOLDERS & set(path.split("/")[:-1])]
+    near = dict.fromkeys([*tests, *beside])
+    texts = {path: read(path) for path in [*near, *(path for path in paths if _CONFIGURATION.fullmatch(path))][:_MANY]}
+    imported = {name for text in texts.values() for name in packages_in(text)}
+    words = " ".join([*(text for path, text in texts.items() if path not in near), configured])
+    used = {name for name in development if name in imported or _is_named(name, words)}
+    sources = [path for path in paths if path not in near and _is_source(path)]
+    return used | (development & {name for path in sources[:_MANY] for name in packages_in(read(path))})
+
+
+def _is_source(path: str) -> bool:
+    return is_for_node(path) and not _ASIDE_FILE.search(path) and not ASIDE & set(path.split("/")[:-1])
 
 
 def _names(manifest: Mapping[str, Any], key: str) -> set[str]:

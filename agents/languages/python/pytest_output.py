@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from agents.languages.problems import WORKSPACE, Frame, Problem, problem, relative
 from agents.languages.python.dumps import read_fatal, read_hung
@@ -124,10 +124,31 @@ def _problems(test: str, lines: list[str], root: str, reason: str) -> list[Probl
 
     `reason` is what the summary says of the test; it may be cut.
     """
-    captured = next((row for row, line in enumerate(lines) if _CAPTURED.match(line)), len(lines))
-    lines = lines[:captured]  # what a program wrote may look like a failure
-    frames: list[Frame] = []
-    named = ""
+    # What a program wrote may look like a failure.
+    lines = list(takewhile(lambda line: not _CAPTURED.match(line), lines))
+    frames, named = _frames(lines, root)
+    runs = _runs(lines)
+    kind, message, cause = _error(runs, named or _kind_of(reason))
+    marked = [line for run in runs for line in run]
+    code = next((after for line, after in pairwise(marked) if frame_of(line, root)), "")
+    message = with_code(kind, message, code)
+    if kind == "AssertionError" and not message:
+        message = _asserted(lines)
+    if not kind and (native := outermost(list(tracebacks("\n".join(lines), root)))):
+        kept = native if any("Exception Group Traceback" in line for line in lines) else native[-1:]
+        return [replace(one, tool="pytest", test=test) for one in kept]
+    if not kind:
+        words = _words(marked or _unmarked(lines), named)
+        kind, message = named or _kind_of(reason) or ("Failed" if reason else "Failure"), " ".join(words[:6])
+        if crashed := next(filter(None, map(_WORKER.match, words)), None):
+            kind, message, test = "WorkerCrashed", "The worker died while it ran this test.", crashed[1]
+    one = problem("pytest", kind, message, frames, test=test, cause=cause)
+    return [one if one.file else replace(one, file=_file_of(test))]
+
+
+def _frames(lines: list[str], root: str) -> tuple[list[Frame], str]:
+    """The places that a block names, and the kind of error that stands behind the last of them, "" for none."""
+    frames, named = list[Frame](), ""
     for line in lines:
         body = line[1:] if line.startswith("E ") else line
         if (frame := frame_of(body, root)) is not None:
@@ -136,27 +157,23 @@ def _problems(test: str, lines: list[str], root: str, reason: str) -> list[Probl
             rest = found.groupdict().get("rest") or ""
             frames.append(Frame(relative(found[1], root), int(found[2]), rest[3:] if rest.startswith("in ") else ""))
             named = rest if rest.isidentifier() else named
-    runs = _runs(lines)
-    kind, message, cause = _error(runs, named or _kind_of(reason))
-    said = [line for run in runs for line in run]
-    code = next((after for line, after in pairwise(said) if frame_of(line, root)), "")
-    message = with_code(kind, message, code)
-    if kind == "AssertionError" and not message:  # not rewritten: what failed stands in the code only
-        message = next((line[1:].strip() for line in reversed(lines) if line.startswith(">  ")), "")
-    if not kind and (native := outermost(list(tracebacks("\n".join(lines), root)))):
-        kept = native if any("Exception Group Traceback" in line for line in lines) else native[-1:]
-        return [replace(one, tool="pytest", test=test) for one in kept]
-    if not kind:
-        words = [line.strip() for line in lines if line.strip() and not _PLACE.match(line)]
-        words = said or [word for word in words if not word.startswith("[gw")]
-        if named == "DocTestFailure" and "Expected:" in words:  # the lines before it are numbered
-            words = words[words.index("Expected:") :]
-        if crashed := next(filter(None, map(_WORKER.match, words)), None):
-            kind, message, test = "WorkerCrashed", "The worker died while it ran this test.", crashed[1]
-        else:
-            kind, message = named or _kind_of(reason) or ("Failed" if reason else "Failure"), " ".join(words[:6])
-    one = problem("pytest", kind, message, frames, test=test, cause=cause)
-    return [one if one.file else replace(one, file=_file_of(test))]
+    return frames, named
+
+
+def _asserted(lines: list[str]) -> str:
+    """The line that failed, where an assert was not rewritten: what it says stands in the code only."""
+    return next((line[1:].strip() for line in reversed(lines) if line.startswith(">  ")), "")
+
+
+def _unmarked(lines: list[str]) -> list[str]:
+    words = [line.strip() for line in lines if line.strip() and not _PLACE.match(line)]
+    return [word for word in words if not word.startswith("[gw")]
+
+
+def _words(lines: list[str], named: str) -> list[str]:
+    """What a block says that names no error; of a doctest what was expected and found."""
+    doctest = named == "DocTestFailure" and "Expected:" in lines
+    return lines[lines.index("Expected:") :] if doctest else lines  # the lines before it are numbered
 
 
 def _kind_of(reason: str) -> str:

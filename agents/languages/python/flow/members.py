@@ -72,24 +72,9 @@ class MemberResolver(Resolver):
         return stored | {Ref(attr if name == "builtins" and attr != "__dict__" else f"{name}.{attr}"[:LONGEST])}
 
     def _of_class(self, owner: Klass, node: ast.ClassDef, attr: str, depth: int) -> Values:
-        scope, found = self.inner[node], self.stored(owner, attr) | self.stored(Klass(node, not owner.made), attr)
         if attr == "__dict__":
             return frozenset({Namespace(node)})
-        if attr in scope.names:
-            found |= self.once((scope, attr), self.bound, scope, attr)
-        found |= join(self.given(one, scope) for one in self.parameters.get((node, attr), ()))
-        set_outside = found and (Unknown(), attr) in self.attributes
-        if set_outside or (owner.made and any(isinstance(one, Text) for one in found)):
-            found |= UNKNOWN  # also what a subclass may make of it
-        descriptors = [one for one in found if isinstance(one, Klass) and "__get__" in self.inner[one.node].names]
-        found |= join(self._by_method(self.attribute(one, "__get__")) for one in descriptors)
-        if attr == "value" and not found and self._is_enum(node):
-            found = join(self.once((scope, name), self.bound, scope, name) for name in scope.names)
-        if owner.made:
-            properties = [one for one in found if isinstance(one, Func) and _is_property(one.node)]
-            found = found.difference(properties) | join(self.returned(one.node) for one in properties)
-        if not found and owner.made and "__getattr__" in scope.names and attr != "__getattr__":
-            found = self._by_method(self.attribute(owner, "__getattr__"), attr)
+        found = self._own(owner, node, attr)
         if found or depth > _DEEPEST:
             return found or UNKNOWN
         for base in (one for expr in node.bases for one in self.values(expr)):
@@ -100,6 +85,29 @@ class MemberResolver(Resolver):
             elif isinstance(base, Ref) and base.name != "object":
                 found |= {Ref(f"{base.name}().{attr}"[:LONGEST])}
         return found or UNKNOWN
+
+    def _own(self, owner: Klass, node: ast.ClassDef, attr: str) -> Values:
+        """What a class itself has under this name, or gives for it by one of its methods; nothing for none."""
+        scope, found = self.inner[node], self.stored(owner, attr) | self.stored(Klass(node, not owner.made), attr)
+        if attr in scope.names:
+            found |= self.once((scope, attr), self.bound, scope, attr)
+        found |= join(self.given(one, scope) for one in self.parameters.get((node, attr), ()))
+        set_outside = found and (Unknown(), attr) in self.attributes
+        if set_outside or (owner.made and any(isinstance(one, Text) for one in found)):
+            found |= UNKNOWN  # also what a subclass may make of it
+        descriptors = [one for one in found if isinstance(one, Klass) and "__get__" in self.inner[one.node].names]
+        found |= join(self._by_method(self.attribute(one, "__get__")) for one in descriptors)
+        if attr == "value" and not found and self._is_enum(node):
+            found = join(self.once((scope, name), self.bound, scope, name) for name in scope.names)
+        return self._of_instance(owner, attr, found) if owner.made else found
+
+    def _of_instance(self, owner: Klass, attr: str, found: Values) -> Values:
+        """The same of an object: properties give what they return, `__getattr__` what nothing else gives."""
+        properties = [one for one in found if isinstance(one, Func) and _is_property(one.node)]
+        found = found.difference(properties) | join(self.returned(one.node) for one in properties)
+        if not found and "__getattr__" in self.inner[owner.node].names and attr != "__getattr__":
+            found = self._by_method(self.attribute(owner, "__getattr__"), attr)
+        return found
 
     def _is_enum(self, node: ast.ClassDef) -> bool:
         bases = [one for base in node.bases for one in self.values(base)]

@@ -137,8 +137,15 @@ class Results(MemberResolver):
         return join(self._given_back(one) for one in inner if not isinstance(one.callee, Partial)) or UNKNOWN
 
     def _of_library(self, name: str, site: Site) -> Values:
+        for given_by in (self._by_reflection, self._by_passing_on, self._by_collecting):
+            values = given_by(name, site)
+            if values is not None:
+                return values
+        return frozenset({Ref(f"{name}()"[:160])})
+
+    def _by_reflection(self, name: str, site: Site) -> Values | None:
+        """What is reached by its name: modules, attributes, namespaces, base classes."""
         first = site.argument(0)
-        rows = table()
         if name in _PARTIALS and isinstance(site.node, ast.Call):
             return frozenset({Partial(_PARTIALS[name], site.node)})
         if name in _IMPORTERS:
@@ -147,24 +154,32 @@ class Results(MemberResolver):
                 found = [Ref(one.name.partition(".")[0], hidden=True) for one in found]
             return frozenset(found) or UNKNOWN
         base, _, method = name.rpartition(".")
-        if method in rows["containers"]["members"] and base.endswith((".__dict__", "sys.modules")):
+        if method in table()["containers"]["members"] and base.endswith((".__dict__", "sys.modules")):
             fallback = self.values(site.args[1]) if len(site.args) > 1 else NOTHING
             return self.member(Ref(base), self.values(first)) | fallback
         if name in _LOOKUPS or name.endswith(".__getattribute__"):
             return self._looked_up(name, site)
         if name in ("vars", "globals", "locals") or name.endswith("__dict__.copy"):
             return self._namespace(name, first, site)
-        if name == "super":
-            return self._bases(site)
-        if name in rows["same"]["names"]:
+        return self._bases(site) if name == "super" else None
+
+    def _by_passing_on(self, name: str, site: Site) -> Values | None:
+        """What comes back as it was given."""
+        first, rows = site.argument(0), table()["same"]
+        if name in rows["names"]:
             return self.values(first) if first is not None else frozenset({Ref(f"{name}()")})
-        if name in rows["same"]["second"]:
+        if name in rows["second"]:
             return self.values(site.argument(1))
-        if name in rows["same"]["default"]:
+        if name in rows["default"]:
             made = join(self.given_back(site.node, one) for one in self.values(site.argument(99, "default_factory")))
             default = site.argument(99, "default")
             return made | self.values(default) if default is not None else made
-        if name in rows["containers"]["names"] or (name == "type" and len(site.args) == 3):
+        return None
+
+    def _by_collecting(self, name: str, site: Site) -> Values | None:
+        """Containers that are made, and members that are taken out of them."""
+        first = site.argument(0)
+        if name in table()["containers"]["names"] or (name == "type" and len(site.args) == 3):
             return frozenset({Box(site.node)})
         if name == "dict.fromkeys":
             return frozenset({Rows((self.values(site.argument(1)),))})
@@ -176,7 +191,7 @@ class Results(MemberResolver):
             return join(self.member(one, key) for one in self.values(first))
         if name == "functools.reduce" and len(site.args) == 3 and Ref("getattr") in self.values(first):
             return self._along(site.args[1], self.values(site.args[2]))
-        return frozenset({Ref(f"{name}()"[:160])})
+        return None
 
     def _bases(self, site: Site) -> Values:
         scope = self.scopes[site.node]
