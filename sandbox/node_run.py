@@ -114,6 +114,23 @@ def _read(done: ExecResult, rows: list[dict[str, Any]], foreign: bool) -> TestRe
         return TestReport(**of_run(done), void=NO_NODE)
     if kinds["no_runner"]:
         return TestReport(**of_run(done), problem=str(kinds["no_runner"][0]["text"]) + MISSING_TOOLS)
+    found = _found(done, kinds)
+    ends = kinds["end"]
+    if done.timed_out or len(ends) != 1 or ends[0]["exit_code"] != done.exit_code:
+        return without_result(done, **found)
+    (end,) = ends
+    covered = {
+        str(path): Covered(float(lines), float(ways), tuple(map(int, missing)))
+        for path, (lines, ways, missing) in end["files"].items()
+    }
+    branches = None if end["branch_coverage"] is None else float(end["branch_coverage"])
+    void = "something beside the test runner wrote to its report" if foreign else ""
+    problem = _problem(kinds, end, bool(found["outcomes"]))
+    return TestReport(**found | of_run(done), branch_coverage=branches, covered=covered, problem=problem, void=void)
+
+
+def _found(done: ExecResult, kinds: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """What came of single tests and files, as fields of the report."""
     tests = kinds["test"]
     outcomes: dict[str, str] = {}
     rank = ("skipped", "passed", "error", "failed")  # of several tests with one name the worst counts
@@ -121,15 +138,14 @@ def _read(done: ExecResult, rows: list[dict[str, Any]], foreign: bool) -> TestRe
         name, outcome = str(row["id"]), str(row["outcome"])
         outcomes[name] = max(outcomes.get(name, "skipped"), outcome, key=rank.index)
     bad = [row for row in tests if row["outcome"] in ("failed", "error")]
-    files = [(str(row["file"]), str(row["message"]), str(row["stack"])) for row in [*kinds["broken"], *kinds["hang"]]]
-    files += [(str(row["file"]), f"no test ended in {row['file']}", "") for row in kinds["empty"]]
+    files = _files(kinds)
     types = [(str(row["file"]), str(row["text"]).partition("\n")[0], str(row["text"])) for row in kinds["types"]]
     crashes = _crashes(done, kinds, bad or files)
     outcomes |= {name: "error" for name, _, _ in [*files, *types, *crashes]}
     failures = [Failure(*one) for one in [*types, *crashes, *files] if one[1]]
     failures += [Failure(str(row["id"]), row["message"], row["stack"]) for row in bad if row.get("message")]
     counts = {outcome: sum(row["outcome"] == outcome for row in tests) for outcome in rank}
-    found: dict[str, Any] = {
+    return {
         "passed": counts["passed"],
         "failed": counts["failed"],
         "errors": counts["error"] + len(files) + len(types) + len(crashes),
@@ -142,18 +158,12 @@ def _read(done: ExecResult, rows: list[dict[str, Any]], foreign: bool) -> TestRe
         "hangs": _hangs(done, kinds, outcomes),
         "services": tuple(str(name) for row in kinds["services"] for name in row["names"]),
     }
-    ends = kinds["end"]
-    if done.timed_out or len(ends) != 1 or ends[0]["exit_code"] != done.exit_code:
-        return without_result(done, **found)
-    (end,) = ends
-    covered = {
-        str(path): Covered(float(lines), float(ways), tuple(map(int, missing)))
-        for path, (lines, ways, missing) in end["files"].items()
-    }
-    branches = None if end["branch_coverage"] is None else float(end["branch_coverage"])
-    void = "something beside the test runner wrote to its report" if foreign else ""
-    problem = _problem(kinds, end, bool(tests or files or types or crashes))
-    return TestReport(**found | of_run(done), branch_coverage=branches, covered=covered, problem=problem, void=void)
+
+
+def _files(kinds: dict[str, list[dict[str, Any]]]) -> list[tuple[str, str, str]]:
+    """Files whose tests did not run to their end: name, message, traceback."""
+    files = [(str(row["file"]), str(row["message"]), str(row["stack"])) for row in [*kinds["broken"], *kinds["hang"]]]
+    return files + [(str(row["file"]), f"no test ended in {row['file']}", "") for row in kinds["empty"]]
 
 
 def _problem(kinds: dict[str, list[dict[str, Any]]], end: dict[str, Any], anything: bool) -> str:
@@ -179,13 +189,16 @@ def _crashes(
         words = ""
     said = (done.err.strip() or done.out.strip())[-6000:]
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    message = words or next(
-        (line for line in lines if "Error" in line), lines[-1] if lines else "the runner ended early"
-    )
+    message = words or _message(lines)
     named = list(dict.fromkeys(IN_WORKSPACE.findall(said)))
     begun = [str(row["file"]) for row in kinds["file"][-1:]]
     file = next((path for path in [*begun, *filter(is_test_name, named), *named]), "tests")
     return [(file, message[:600], said or message)]
+
+
+def _message(lines: list[str]) -> str:
+    """The line that names an error, or the last one."""
+    return next((line for line in lines if "Error" in line), lines[-1] if lines else "the runner ended early")
 
 
 def _hangs(done: ExecResult, kinds: dict[str, list[dict[str, Any]]], outcomes: dict[str, str]) -> tuple[Hang, ...]:

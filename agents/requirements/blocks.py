@@ -253,8 +253,7 @@ class _Parser:
         if len(line) > 120 or "\t" in line:
             return 0
         bold = line.startswith("**") and line.endswith("**") and line.count("**") == 2 and len(line) > 4
-        alone = at + 1 >= len(self.lines) or not self.lines[at + 1].strip()
-        if bold and alone and blank and (is_known_title(line) or heading_role(line) is not None):
+        if bold and blank and self._is_alone(at) and (is_known_title(line) or heading_role(line) is not None):
             return 6
         if not self.plain:
             return 0
@@ -264,20 +263,27 @@ class _Parser:
         number = heading_number(line)
         if number and (_is_title(line) or self._opens_clauses(at, number)):
             return self._number_level(number)
+        return self._titled(at, line, blank)
+
+    def _titled(self, at: int, line: str, blank: bool) -> int:
+        """The depth of a heading without a number."""
         if line.endswith(":") and heading_role(line) == "acceptance" and (not blank or self.lines[at][:1].isspace()):
             # It opens the criteria of the requirement above it, not a section.
             return 0
         if is_known_title(line) and not line.endswith("."):
             word = line.lower().rstrip(": ")
-            if word.endswith(("appendix", "works cited", "references", "conclusion", "glossary", "bibliography")):
-                return 1
-            return 7
-        if alone and blank and (self.blocks or " " not in line) and _is_label(line):
-            return 7 if heading_role(line) is not None else 0
-        followed = at + 1 < len(self.lines) and bool(self.lines[at + 1].strip())
-        if followed and _is_title(line) and heading_number(self.lines[at + 1].strip()) == (1,) and self.top_number:
-            return 7
-        return 0
+            last = ("appendix", "works cited", "references", "conclusion", "glossary", "bibliography")
+            return 1 if word.endswith(last) else 7
+        if self._is_alone(at):
+            if blank and (self.blocks or " " not in line) and _is_label(line):
+                return 7 if heading_role(line) is not None else 0
+            return 0
+        opens = _is_title(line) and heading_number(self.lines[at + 1].strip()) == (1,)
+        return 7 if opens and self.top_number else 0
+
+    def _is_alone(self, at: int) -> bool:
+        """Whether no text follows on the next line."""
+        return at + 1 >= len(self.lines) or not self.lines[at + 1].strip()
 
     def _opens_clauses(self, at: int, number: tuple[int, ...]) -> bool:
         """Whether the next text is the first clause below this number: 6.1 below 6."""
@@ -320,23 +326,33 @@ class _Parser:
         """Whether the line at `at` belongs to the paragraph that the line before it is part of."""
         line, before = self.lines[at], self.lines[at - 1]
         text = line.strip()
+        if self._begins_block(at, line, text):
+            return False
+        indent = len(line) - len(text)
+        if kind == "item" and indent >= inner > 0:
+            return True
+        if kind == "para":
+            deeper = indent - inner
+            if (deeper >= 4 and _NUMBERED.match(before)) or (deeper >= 2 and _is_term(before)):
+                self.hanging = indent
+            if self.hanging and indent == self.hanging:
+                return True
+        return self._flows_on(before, text)
+
+    def _begins_block(self, at: int, line: str, text: str) -> bool:
         if not text or at in self.fences or at in self.markers or at in self.aside:
-            return False
+            return True
         if _PROMPT.match(text) or CLAUSE.match(text):
-            return False
+            return True
         if _ITEM.match(line) or _ATX.match(line) or _RULE.match(line):
-            return False
+            return True
         if "|" in line and pipe_table(self.lines, at):
-            return False
-        if _OPTION.match(line) or defined_id(text) or self._plain_heading(at, False) or _GHERKIN.match(line):
-            return False
-        if kind == "item" and len(line) - len(text) >= inner > 0:
             return True
-        deeper = len(line) - len(text) - inner
-        if kind == "para" and ((deeper >= 4 and _NUMBERED.match(before)) or (deeper >= 2 and _is_term(before))):
-            self.hanging = len(line) - len(text)
-        if kind == "para" and self.hanging and len(line) - len(text) == self.hanging:
-            return True
+        named = _OPTION.match(line) or defined_id(text) or self._plain_heading(at, False)
+        return bool(named or _GHERKIN.match(line))
+
+    def _flows_on(self, before: str, text: str) -> bool:
+        """Whether a line was only wrapped: it goes on with the sentence, or its first word had no room above."""
         ended = before.rstrip("\"”’')*_").endswith((".", "!", "?", ":", ";"))
         word = (_WORD.match(text) or [text])[0]
         if (label_of(text)[0] and ": " not in word) or (ended and is_modal(text[:80])):

@@ -28,17 +28,21 @@ NUL, SYMBOL_FOR_NUL = "\0", "\u2400"  # databases refuse the first
 def seen(deployment: dict[str, Any], pods: list[dict[str, Any]]) -> Seen:
     """How a release fares."""
     status = deployment.get("status") or {}
-    told = {entry["type"]: entry for entry in status.get("conditions") or ()}
-    late = told.get("Progressing", {}).get("reason") == "ProgressDeadlineExceeded"
+    conditions = {entry["type"]: entry for entry in status.get("conditions") or ()}
+    late = conditions.get("Progressing", {}).get("reason") == "ProgressDeadlineExceeded"
     # Right after a restart the Pod of before is still there, and ready.
     fresh = status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 0)
     fresh = fresh and status.get("updatedReplicas", 0) > 0
     alive = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]] if fresh else []
     if not alive:
-        failure = told.get("ReplicaFailure", {})
+        failure = conditions.get("ReplicaFailure", {})
         why = f"no Pod can be made: {brief(failure.get('message'))}" if failure.get("status") == "True" else ""
         return Seen("starting", False, detail=why or "the cluster has not made its Pod yet", stuck=late)
-    pod = max(alive, key=_age)
+    return _of_pod(max(alive, key=_age), late)
+
+
+def _of_pod(pod: dict[str, Any], late: bool) -> Seen:
+    """How its newest Pod fares; `late` when the cluster waited long enough for it."""
     box: dict[str, Any] = next(iter(pod["status"].get("containerStatuses") or ()), {})
     now, before = box.get("state") or {}, (box.get("lastState") or {}).get("terminated")
     ended = now.get("terminated") or before
@@ -61,12 +65,15 @@ def seen(deployment: dict[str, Any], pods: list[dict[str, Any]]) -> Seen:
     if pod["status"].get("phase") == "Failed":
         why = f"its Pod ended: {brief(pod['status'].get('reason'), 60)} {brief(pod['status'].get('message'))}"
         return Seen("exited", False, restarts, detail=why, stuck=late)
+    return Seen("starting", False, restarts, code, _pending(pod, waits), stuck=late)
+
+
+def _pending(pod: dict[str, Any], waits: dict[str, Any]) -> str:
+    """Why a container is not there yet."""
     places = [entry for entry in pod["status"].get("conditions") or () if entry["type"] == "PodScheduled"]
     if places and places[0].get("status") == "False":
-        why = f"no node of the cluster takes it: {brief(places[0].get('message'))}"
-    else:
-        why = brief(f"its container is not up yet ({reason or 'pending'}) {waits.get('message') or ''}")
-    return Seen("starting", False, restarts, code, why, stuck=late)
+        return f"no node of the cluster takes it: {brief(places[0].get('message'))}"
+    return brief(f"its container is not up yet ({waits.get('reason') or 'pending'}) {waits.get('message') or ''}")
 
 
 def _age(pod: dict[str, Any]) -> tuple[str, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agents.context.brief import LONG_LINES, SHORT_CHARS, without_docstring
@@ -16,7 +16,7 @@ from agents.engine.nodes.opening import about_of
 from agents.engine.nodes.removals import base_files
 from agents.engine.state import TaskState
 from agents.languages.registry import grammar_of
-from agents.languages.symbols import Grammar, read_symbols
+from agents.languages.symbols import Grammar, Symbols, read_symbols
 from agents.prompts.provenance import Material, Source, joined, label
 from agents.workspace.worktree import Change
 
@@ -56,6 +56,23 @@ def _of_file(
     symbols, lines, kept = read_symbols(text.encode(), grammar), text.split("\n"), list[Piece]()
     bodies = {one: "\n".join(lines[one.line - 1 : one.end]) for one in pieces_of(text, symbols)}
     chunks = [Chunk(path, piece) for piece, body in bodies.items() if body in before]
+    for piece, body in bodies.items():
+        if body not in before and (rest := _left_out(body, piece.line, diff)) and len(rest) <= min(LONG, room):
+            kept.append(replace(piece, text=rest))
+            room -= len(rest)
+    for chunk in dict.fromkeys([*named(wanted[0], chunks), *_called(chunks, bodies, wanted)]):
+        body = without_docstring(bodies[chunk.piece])
+        body = body if len(body) <= LONG else f"{body[:LONG].rpartition(chr(10))[0]}\n…"
+        if len(body) <= room:
+            kept.append(replace(chunk.piece, text=body))
+            room -= len(body)
+    values = _values(symbols, lines, kept, before, room)
+    pieces = sorted(kept, key=lambda piece: piece.line)
+    return "\n".join([*values, in_classes(pieces)]) if pieces else ""
+
+
+def _called(chunks: Sequence[Chunk], bodies: Mapping[Piece, str], wanted: tuple[str, set[str]]) -> list[Chunk]:
+    """Definitions that the code calls, what the short ones of them wrap first, and then what all of these call."""
     names = [one.name.rpartition(".")[2] for one in chunks]
     telling = {
         one: name for one, name in zip(chunks, names, strict=True) if names.count(name) <= SHARED and name not in HIDES
@@ -67,19 +84,12 @@ def _of_file(
     short = [one for one in calls if len(without_docstring(bodies[one.piece])) <= HELPER]
     calls = list(dict.fromkeys([*short, *inner, *sorted(calls, key=lambda one: not spoken(one, stems))]))
     deeper = {name for one in calls for name in _CALLED.findall(bodies[one.piece])}
-    for piece, body in bodies.items():
-        if body not in before and (rest := _left_out(body, piece.line, diff)) and len(rest) <= min(LONG, room):
-            kept.append(replace(piece, text=rest))
-            room -= len(rest)
-    for chunk in dict.fromkeys(
-        [*named(wanted[0], chunks), *calls, *(one for one in telling if telling[one] in deeper)]
-    ):
-        body = without_docstring(bodies[chunk.piece])
-        body = body if len(body) <= LONG else f"{body[:LONG].rpartition(chr(10))[0]}\n…"
-        if len(body) <= room:
-            kept.append(replace(chunk.piece, text=body))
-            room -= len(body)
-    said = set(_WORD.findall("\n".join(one.text for one in kept)))
+    return [*calls, *(one for one in telling if telling[one] in deeper)]
+
+
+def _values(symbols: Symbols, lines: Sequence[str], kept: Sequence[Piece], before: str, room: int) -> list[str]:
+    """The short values at the top of the file that these pieces mention, and those that these mention."""
+    mentioned = set(_WORD.findall("\n".join(one.text for one in kept)))
     texts = {
         one: value
         for one in reversed(symbols.definitions)
@@ -88,11 +98,10 @@ def _of_file(
     }
     values = list[str]()
     for one, value in texts.items():  # from the end: a value mentions those above it
-        if one.name in said:
+        if one.name in mentioned:
             values.insert(0, value)
-            said |= set(_WORD.findall(value))
-    pieces = sorted(kept, key=lambda piece: piece.line)
-    return "\n".join([*values, in_classes(pieces)]) if pieces else ""
+            mentioned |= set(_WORD.findall(value))
+    return values
 
 
 def _left_out(body: str, first: int, diff: str) -> str:

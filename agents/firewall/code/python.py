@@ -126,12 +126,28 @@ class _Visitor:
 
     def call(self, site: Site, node: ast.Call) -> Iterator[FirewallVerdict]:
         name = site.callee.name if isinstance(site.callee, Ref) else self.flow.plain(node.func)
-        args = site.args
-        first = self.text_in(args[0]) if args else None
-        for argument in [*args, *(keyword.value for keyword in site.keywords)]:
+        first = self.text_in(site.args[0]) if site.args else None
+        yield from self.handed_on(site)
+        yield from self.called(name, site, first)
+        for rule in table(_TABLE)["calls"]:
+            if name in rule["names"] or name.startswith(tuple(rule.get("beginnings", ()))):
+                yield _approve(rule["rule"], f"{name} {rule['reason']}")
+        for rule in table(_TABLE)["text_runners"]:
+            if name in rule["names"] and not (site.args and self.is_plain(site.args[0])):
+                yield _approve(rule["rule"], f"{name} {rule['reason']}")
+        self.duplicates |= name == "os.dup2"
+        yield from self.files(name, site, first)
+
+    def handed_on(self, site: Site) -> Iterator[FirewallVerdict]:
+        """Functions that run programs or text, given to another one."""
+        for argument in [*site.args, *(keyword.value for keyword in site.keywords)]:
             for passed in self.names(argument) if isinstance(argument, ast.Name | ast.Attribute) else ():
                 if _pattern("runners").match(passed) or passed in ("eval", "exec"):
                     yield _approve("handed-on", f"{passed} is handed on, to be called with what is known at run time.")
+
+    def called(self, name: str, site: Site, first: str | None) -> Iterator[FirewallVerdict]:
+        """What a function does by itself; `first` is the text of its first argument."""
+        args = site.args
         if _pattern("runners").match(name):
             yield self.program(name, args[0] if args else None)
         elif name in _names("text_to_code") and (args or not site.direct):
@@ -141,24 +157,18 @@ class _Visitor:
         elif name == "setattr" and args and self.names(args[0]) & _names("dangerous"):
             yield _approve("patching", "Replaces a part of a module that others rely on.")
         elif name == "getattr" and len(args) >= 2 and self.names(args[0]) & _names("dangerous"):
-            if not isinstance(args[1], ast.Constant):
-                sure = all(
-                    isinstance(one, Ref) and one.name in _names("dangerous") for one in self.flow.values(args[0])
-                )
-                decide = _deny if sure else _approve
-                yield decide("hidden-name", "A dangerous name is put together at run time.")
+            yield from self.looked_up(args[0], args[1])
         elif name.removesuffix(".*") != name and name.removesuffix(".*") in _names("dangerous"):
             yield _approve("hidden-name", "Which part of a module is used is known only at run time.")
         elif _pattern("senders").match(name):
             yield from self.sending(name, site)
-        for rule in table(_TABLE)["calls"]:
-            if name in rule["names"] or name.startswith(tuple(rule.get("beginnings", ()))):
-                yield _approve(rule["rule"], f"{name} {rule['reason']}")
-        for rule in table(_TABLE)["text_runners"]:
-            if name in rule["names"] and not (args and self.is_plain(args[0])):
-                yield _approve(rule["rule"], f"{name} {rule['reason']}")
-        self.duplicates |= name == "os.dup2"
-        yield from self.files(name, site, first)
+
+    def looked_up(self, owner: ast.expr, name: ast.expr) -> Iterator[FirewallVerdict]:
+        """A part of a dangerous module by a name that is made at run time."""
+        if not isinstance(name, ast.Constant):
+            values = self.flow.values(owner)
+            sure = all(isinstance(one, Ref) and one.name in _names("dangerous") for one in values)
+            yield (_deny if sure else _approve)("hidden-name", "A dangerous name is put together at run time.")
 
     def is_plain(self, node: ast.expr) -> bool:
         """Whether an expression is a function of the code itself, or a text that is harmless as code."""

@@ -116,32 +116,47 @@ class Tools(Launchers):
 
     def packages(self, name: str, arguments: Sequence[Word]) -> FirewallVerdict:
         """Packages of the allow-list or of the project's own lock file are allowed; others are a question."""
-        texts = [word.text for word in arguments]
-        verb = next((text for text in texts if text[:1] != "-" or text in names("packages", "verbs")), "")
-        if name == "uv" and verb == "pip":
-            texts = texts[texts.index("pip") + 1 :]
-            verb = next((text for text in texts if not text.startswith("-")), "")
-        said = f"{name} {verb}"
+        verb, texts = _verb(name, [word.text for word in arguments])
+        command = f"{name} {verb}"
         if pattern("packages", "other_source").search(line_of(arguments)):
-            return approve("package-source", f"{said} takes packages from another source.")
-        if not pattern("packages", "installing").fullmatch(said) or (name == "npx" and "--no-install" in texts):
+            return approve("package-source", f"{command} takes packages from another source.")
+        if not pattern("packages", "installing").fullmatch(command) or (name == "npx" and "--no-install" in texts):
             return ALLOW
         named = [text for text in texts[texts.index(verb) + 1 if verb in texts else 0 :] if not text.startswith("-")]
-        scripts = name in _NODE and verb == "run-script"
-        if scripts or (not named and pattern("packages", "from_lock").fullmatch(said)):
+        if (name in _NODE and verb == "run-script") or (
+            not named and pattern("packages", "from_lock").fullmatch(command)
+        ):
             return ALLOW
+        if name in names("packages", "pythonic") and self._are_allowed(verb, named):
+            return ALLOW
+        if name in ("pip", "pip3", "uv") and named and _are_own_requirements(texts, named):
+            return ALLOW
+        return approve("package-install", f"{command} installs or changes packages.")
+
+    def _are_allowed(self, verb: str, named: Sequence[str]) -> bool:
+        """Whether all are on the allow-list, or may go because none of them checks the work."""
+        if verb in ("remove", "uninstall"):
+            checker = pattern("packages", "checkers")
+            if not any(checker.fullmatch(text) for text in named):
+                return True
         found = [_PACKAGE.match(text) for text in named]
-        allowed = all(match and match[1].lower().replace("_", "-") in self.context.allowed_packages for match in found)
-        removes = verb in ("remove", "uninstall")
-        removes = removes and not any(pattern("packages", "checkers").fullmatch(text) for text in named)
-        if name in names("packages", "pythonic") and (removes or (named and allowed)):
-            return ALLOW
-        after = {text for before, text in pairwise(texts) if re.fullmatch(r"-[rc]|--(re|con).*", before)}
-        listed = [text for text in named if text not in after or text == named[0]]
-        own = all(pattern("packages", "requirements").fullmatch(text) for text in listed)
-        if name in ("pip", "pip3", "uv") and named and own:
-            return ALLOW
-        return approve("package-install", f"{said} installs or changes packages.")
+        allowed = self.context.allowed_packages
+        return bool(named) and all(match and match[1].lower().replace("_", "-") in allowed for match in found)
+
+
+def _verb(name: str, texts: list[str]) -> tuple[str, list[str]]:
+    """What a package manager is told to do, and the words behind `uv pip`."""
+    verb = next((text for text in texts if text[:1] != "-" or text in names("packages", "verbs")), "")
+    if name == "uv" and verb == "pip":
+        texts = texts[texts.index("pip") + 1 :]
+        verb = next((text for text in texts if not text.startswith("-")), "")
+    return verb, texts
+
+
+def _are_own_requirements(texts: Sequence[str], named: Sequence[str]) -> bool:
+    after = {text for before, text in pairwise(texts) if re.fullmatch(r"-[rc]|--(re|con).*", before)}
+    listed = [text for text in named if text not in after or text == named[0]]
+    return all(pattern("packages", "requirements").fullmatch(text) for text in listed)
 
 
 def _only_files(rest: Sequence[Word]) -> bool:
