@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from agents.languages.base import Language
@@ -43,30 +43,32 @@ def verdict_of(
     excused = setup.known_failures | setup.flickering
     failing = {plain(one) for one in found.failing or [failure.nodeid for failure in found.failures]}
     known = sorted(failing & excused)
-    failures = [one for one in found.failures if plain(one.nodeid) not in excused]
-    failures += _skipped_by_code(found, files)
     problem = found.problem or ("" if found.void else _not_run(found, tests, language))
-    report = replace(
-        found,
-        failures=tuple(failures),
-        failing=tuple(one for one in found.failing if plain(one) not in excused),
-        failed=found.failed - sum(found.outcomes.get(one) != "error" for one in known),
-        errors=found.errors - sum(found.outcomes.get(one) == "error" for one in known),
-        problem=problem,
-    )
-    clean = not (report.failed or report.errors or failures or problem or found.void) and found.passed > 0
-    notes = []
-    if known:
-        notes.append(f"{len(known)} failed before as well: {_few(known)}")
+    report = _without(found, excused, known, _skipped_by_code(found, files), problem)
+    clean = not (report.failed or report.errors or report.failures or problem or found.void) and found.passed > 0
     fixed = sorted(one for one in setup.known_failures if found.outcomes.get(one) == "passed")
-    if fixed:
-        notes.append(f"{len(fixed)} failed before and pass now: {_few(fixed)}")
-    if left := sorted(one for one, outcome in found.outcomes.items() if outcome == "deselected"):
-        notes.append(f"{len(left)} were deselected: {_few(left)}")
+    left = sorted(one for one, outcome in found.outcomes.items() if outcome == "deselected")
+    rows = ((known, "failed before as well"), (fixed, "failed before and pass now"), (left, "were deselected"))
+    notes = [f"{len(ids)} {words}: {_few(ids)}" for ids, words in rows if ids]
     silent = ("skipped", "deselected")
     lost = sorted(one for one in setup.passing if found.outcomes and found.outcomes.get(one, "skipped") in silent)
     ok = clean and (found.exit_code == 0 or (found.exit_code == 1 and bool(known)))
     return RunVerdict(report, ok, tuple(notes), tuple(lost), tuple(fixed))
+
+
+def _without(
+    found: TestReport, excused: Set[str], known: Sequence[str], more: Sequence[Failure], problem: str
+) -> TestReport:
+    """The report without `excused` failures, of which it has `known`, and with some more."""
+    errors = sum(found.outcomes.get(one) == "error" for one in known)
+    return replace(
+        found,
+        failures=(*(one for one in found.failures if plain(one.nodeid) not in excused), *more),
+        failing=tuple(one for one in found.failing if plain(one) not in excused),
+        failed=found.failed - (len(known) - errors),
+        errors=found.errors - errors,
+        problem=problem,
+    )
 
 
 def _few(names: list[str]) -> str:

@@ -92,19 +92,10 @@ def _agent(name: str, entry: Any, where: str, private: tuple[Path, ...]) -> Outs
         if wrong := [value for value in _texts(entry, key, where) if not pattern.fullmatch(value)]:
             shown = f" ({wrong[0][:80]!r})" if key == "hosts" else ""  # a value of `env` may be the key itself
             raise AgentsFileError(f"{where}: {key} must be {words}{shown}.")
-    variables, note = entry.get("variables", {}), entry.get("note", "")
+    note = entry.get("note", "")
     if not isinstance(note, str) or len(note) > 500:
         raise AgentsFileError(f"{where}: note must be a text of at most 500 characters.")
-    if not isinstance(variables, dict) or not all(
-        isinstance(value, str) and "\0" not in value and _VARIABLE.fullmatch(each) for each, value in variables.items()
-    ):
-        raise AgentsFileError(f"{where}: variables must be a table of texts, named like variables.")
-    numbers = {}
-    for key, (low, high) in _RANGES.items():
-        if key in entry:
-            if not isinstance(entry[key], int) or isinstance(entry[key], bool) or not low <= entry[key] <= high:
-                raise AgentsFileError(f"{where}: {key} must be a number from {low} to {high:,}.")
-            numbers[key] = entry[key]
+    variables, numbers = _variables(entry, where), _numbers(entry, where)
     return OutsideAgent(
         name,
         command,
@@ -112,9 +103,28 @@ def _agent(name: str, entry: Any, where: str, private: tuple[Path, ...]) -> Outs
         _texts(entry, "env", where),
         _texts(entry, "hosts", where),
         note,
-        tuple(variables.items()),
+        variables,
         **numbers,
     )
+
+
+def _variables(entry: Mapping[str, Any], where: str) -> tuple[tuple[str, str], ...]:
+    variables = entry.get("variables", {})
+    if not isinstance(variables, dict) or not all(
+        isinstance(value, str) and "\0" not in value and _VARIABLE.fullmatch(each) for each, value in variables.items()
+    ):
+        raise AgentsFileError(f"{where}: variables must be a table of texts, named like variables.")
+    return tuple(variables.items())
+
+
+def _numbers(entry: Mapping[str, Any], where: str) -> dict[str, int]:
+    numbers = {}
+    for key, (low, high) in _RANGES.items():
+        if key in entry:
+            if not isinstance(entry[key], int) or isinstance(entry[key], bool) or not low <= entry[key] <= high:
+                raise AgentsFileError(f"{where}: {key} must be a number from {low} to {high:,}.")
+            numbers[key] = entry[key]
+    return numbers
 
 
 def _folder(text: str, where: str, private: tuple[Path, ...]) -> Path:

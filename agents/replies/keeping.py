@@ -47,21 +47,31 @@ class Keeping:
         self.removed.pop(path, None)
         self.merged.pop(path, None)
         language = language_of(path)
+        if language is None:
+            return self._without_definitions(path, before, content)
         old = before
-        if language is not None and language.definitions(path, before) is None and path in self.base:
+        if language.definitions(path, before) is None and path in self.base:
             old = self.base[path]  # a broken version of this task does not hide what was there
-        gone = None if language is None else gone_from(language, path, old, content)
-        if language is None or gone is None:
-            if language is not None and language.definitions(path, old):
+        gone = gone_from(language, path, old, content)
+        if gone is None:
+            if language.definitions(path, old):
                 with suppress(CannotMerge):
                     made = language.merged(path, old, content)
                     self.merged[path] = "the block holds methods without their class; they were merged into it"
                     return made
-            made = with_sections(old, content) if path.endswith(PAGES) else content
-            if made != content:
-                self.merged[path] = "the block holds some sections; the others stay as they are"
-                return made
-            return self._by_size(path, old, content)
+            return self._without_definitions(path, old, content)
+        return self._with_definitions(language, path, old, content, others, gone)
+
+    def _with_definitions(
+        self,
+        language: Language,
+        path: str,
+        old: str,
+        content: str,
+        others: list[FileBlock],
+        gone: list[DefinitionSpan],
+    ) -> str:
+        """The content, or both texts merged, when `gone` are definitions that the block lacks."""
         gone = [one for one in gone if not self.may_go(one.name) and not _moved(language, path, one, others)]
         if not gone:
             return content
@@ -82,6 +92,13 @@ class Keeping:
             self.merged[path] = f"what the block defines was put in; {len(titles)} other definitions stay as they are"
             return made
         raise self._refusal(path, titles, "")
+
+    def _without_definitions(self, path: str, old: str, content: str) -> str:
+        made = with_sections(old, content) if path.endswith(PAGES) else content
+        if made != content:
+            self.merged[path] = "the block holds some sections; the others stay as they are"
+            return made
+        return self._by_size(path, old, content)
 
     def _refusal(self, path: str, titles: list[str], why: str) -> DropsDefinitions:
         self.listed.setdefault(path, set()).update(titles)

@@ -25,7 +25,7 @@ from agents.requirements.survey import (
     title_line,
 )
 from agents.requirements.tables import Table
-from agents.requirements.verdicts import of_sentence
+from agents.requirements.verdicts import Verdict, of_sentence
 
 _ASKS = re.compile(r"(how|why|wie|warum|comment|pourquoi|cómo|por qué)\b(?! (many|much|often|long)\b)")
 _KINDS = frozenset(KINDS)
@@ -72,13 +72,8 @@ class Collector:
             a, b = block.lines_of(start, start + len(sentence) - 1)
             b = block.b if number == len(sentences) else b
             piece = DocumentBlock("para", a, b, sentence)
-            said = sentence.strip('"“”„«»「」') if spoken else sentence
-            verdict = of_sentence(said, letter=self.letter or role != "prose", rules=rules)
+            verdict = self._verdict(sentence, role, rules=rules, spoken=spoken, first=number == 1)
             further = goes_on(sentence)
-            if verdict == "functional" and self.specified and self.outline.sections and self.outline.untitled():
-                verdict = None  # an introduction says why
-            if verdict is None and number == 1 and role != "prose" and not says("today", sentence):
-                verdict = "functional"
             details = further if verdict == "functional" else role != "prose" or further
             if verdict == "functional" and further and (past or says("example", sentence)):
                 verdict = None
@@ -95,6 +90,16 @@ class Collector:
                 draft = self._draft(piece, kind_of(role) if verdict == "functional" else verdict, tidy(sentence))
                 before = draft if verdict == "functional" else None
                 self._keep(draft)
+
+    def _verdict(self, sentence: str, role: Role, *, rules: bool, spoken: bool, first: bool) -> Verdict:
+        """What a sentence is by itself, as one of a section with that role."""
+        bare = sentence.strip('"“”„«»「」') if spoken else sentence
+        verdict = of_sentence(bare, letter=self.letter or role != "prose", rules=rules)
+        if verdict == "functional" and self.specified and self.outline.sections and self.outline.untitled():
+            verdict = None  # an introduction says why
+        if verdict is None and first and role != "prose" and not says("today", sentence):
+            return "functional"
+        return verdict
 
     def _ask(self, block: DocumentBlock) -> None:
         self.questions.append(Paragraph(tidy(block.text), (block.a, block.b), "question", self.outline.place()[0]))

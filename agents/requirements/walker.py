@@ -155,27 +155,10 @@ class Walker(RoleReader):
         if self.open and belongs(block, self.open, criteria=self.open_criteria):
             self._attach(self.open, block, criterion=self.open_criteria)
             return
-        if self._criteria_label(block):
-            return
-        label = label_of(block.text)[0]
-        told = says("old", block.text) or is_aside(block.text) or (label and says("label_aside", label))
-        if block.kind == "para" and told and (not is_open(block.text) or legend_pairs(block.text)):
-            self._close()
-            self.aside_next = block.text.rstrip("*_ ").endswith((":", "\uff1a"))
-            if self.aside_next:
-                self.list_role = "mute"
-            self._leave_out(block)
+        if self._criteria_label(block) or self._is_beside(block):
             return
         self._close()
-        clause = bool(CLAUSE.match(block.text))
-        if self.container and (clause or block.kind == "item") and is_criterion_of_ears(block.text):
-            self._ears(self.container, block)
-            return
-        if self.container and (is_struck(block.text) or (clause and is_withdrawn(block.text))):
-            self._keep(self._draft(block, "non_goal"))
-            return
-        if self.container and not (self.told and block.kind != "item"):
-            self._attach(self.container, block, criterion=self.criteria)
+        if self.container and self._inside(self.container, block):
             return
         story = user_story(block.text)
         if story and self.outline.role() != "non_goal":
@@ -183,6 +166,32 @@ class Walker(RoleReader):
             self._open(draft)
             return
         self._by_role(block)
+
+    def _is_beside(self, block: DocumentBlock) -> bool:
+        """Leave out a remark, and the list that it introduces."""
+        label = label_of(block.text)[0]
+        aside = says("old", block.text) or is_aside(block.text) or (label and says("label_aside", label))
+        if block.kind != "para" or not aside or (is_open(block.text) and not legend_pairs(block.text)):
+            return False
+        self._close()
+        self.aside_next = block.text.rstrip("*_ ").endswith((":", "\uff1a"))
+        if self.aside_next:
+            self.list_role = "mute"
+        self._leave_out(block)
+        return True
+
+    def _inside(self, container: Draft, block: DocumentBlock) -> bool:
+        """What stands below the heading of a requirement is of it."""
+        clause = bool(CLAUSE.match(block.text))
+        if (clause or block.kind == "item") and is_criterion_of_ears(block.text):
+            self._ears(container, block)
+        elif is_struck(block.text) or (clause and is_withdrawn(block.text)):
+            self._keep(self._draft(block, "non_goal"))
+        elif not self.told or block.kind == "item":
+            self._attach(container, block, criterion=self.criteria)
+        else:
+            return False
+        return True
 
     def _id(self, found: IdMatch | None) -> IdMatch | None:
         return found if found and (found.known or found.prefix in self.families) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -217,42 +217,71 @@ def only_added(
     and names of what the reply takes out.
     Returns reasons to ask the tester again.
     """
-    language, may_go = language_of_task(state["task"]), removal_words(state["task"])
+    may_go = removal_words(state["task"])
     reasons = []
     for path, old in base_files(state, ctx, applied.files)[0].items():
-        changes = test_changes(language, path, old, applied.files[path])
+        changes = test_changes(language_of_task(state["task"]), path, old, applied.files[path])
         gone = came_with_dropped(state, ctx, {path: old})
         free = {name for name in changes if name in gone or may_go(name) or names_definition(judged, name)}
-        if free == changes.keys():
+        if free == changes.keys() or _may_change(state, ctx, applied, path, old, changes, free, removed):
             continue
-        served, left_out = _served_before(state, ctx, path, old), {name for name in changes if not changes[name][1]}
-        free |= {name for name in left_out & served if (path, name) in removed}
-        pruned = without(old, _spans(path, old), left_out & free)
-        left_out -= free
-        named = any(mentions(sentence, path) for sentence in sentences_of(state["task"]))
-        if named or served.issuperset(changes):
-            with contextlib.suppress(CannotMerge):
-                some = 2 * len(left_out) > len(language.definitions(path, old) or [])  # it holds what changes alone
-                if some or not served.issuperset(left_out):
-                    applied.files[path] = language.merged(path, pruned, applied.files[path])
-                continue
-        new = applied.files.pop(path)
-        part = language.new_part(old, new, helpers=False)
-        try:
-            made = language.merged(path, state["candidate"]["tests"].get(path, old), part) if part else ""
-        except CannotMerge:
-            made = ""
-        tests = {one.name for text in (old, new) for one in _spans(path, text) if one.is_test}
-        helpers = [name for name, (_, text) in changes.items() if text and name not in tests]
-        if made and not helpers and not test_changes(language, path, old, made):
-            applied.files[path] = made
-        elif part and (alone := language.new_part(old, new, helpers=True)):
-            name = free_name(path, {*ctx.repository.files(state["base"]), *applied.files})
-            applied.files[name], applied.moved[name] = alone, path
-        else:
+        if not _put_beside(state, ctx, applied, path, old, changes):
             names = ", ".join(sorted(changes))[:300]
             reasons.append(f"{path}: its tests stay as they are ({names}); answer with new tests, in a new file.")
     return reasons
+
+
+def _may_change(
+    state: TaskState,
+    ctx: TaskContext,
+    applied: Applied,
+    path: str,
+    old: str,
+    changes: Mapping[str, tuple[str, str]],
+    free: Set[str],
+    removed: Collection[tuple[str, str]],
+) -> bool:
+    """Whether the task names the file, or serves all that changes in it again; what is left out then stays.
+
+    `free` are names that may change in any case.
+    """
+    language, served = language_of_task(state["task"]), _served_before(state, ctx, path, old)
+    named = any(mentions(sentence, path) for sentence in sentences_of(state["task"]))
+    if not named and not served.issuperset(changes):
+        return False
+    left_out = {name for name in changes if not changes[name][1]}
+    free = free | {name for name in left_out & served if (path, name) in removed}
+    pruned = without(old, _spans(path, old), left_out & free)
+    left_out -= free
+    with contextlib.suppress(CannotMerge):
+        some = 2 * len(left_out) > len(language.definitions(path, old) or [])  # it holds what changes alone
+        if some or not served.issuperset(left_out):
+            applied.files[path] = language.merged(path, pruned, applied.files[path])
+        return True
+    return False
+
+
+def _put_beside(
+    state: TaskState, ctx: TaskContext, applied: Applied, path: str, old: str, changes: Mapping[str, tuple[str, str]]
+) -> bool:
+    """Take the new tests alone, into the file or into a new one; False when there are none."""
+    language = language_of_task(state["task"])
+    new = applied.files.pop(path)
+    part = language.new_part(old, new, helpers=False)
+    try:
+        made = language.merged(path, state["candidate"]["tests"].get(path, old), part) if part else ""
+    except CannotMerge:
+        made = ""
+    tests = {one.name for text in (old, new) for one in _spans(path, text) if one.is_test}
+    helpers = [name for name, (_, text) in changes.items() if text and name not in tests]
+    if made and not helpers and not test_changes(language, path, old, made):
+        applied.files[path] = made
+        return True
+    alone = language.new_part(old, new, helpers=True) if part else ""
+    if alone:
+        name = free_name(path, {*ctx.repository.files(state["base"]), *applied.files})
+        applied.files[name], applied.moved[name] = alone, path
+    return bool(alone)
 
 
 def what_became_of_tests(

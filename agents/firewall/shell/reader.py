@@ -187,25 +187,8 @@ class _Reader(WordReader):
         children: Sequence[Node] | None = None,
     ) -> SimpleCommand:
         found = SimpleCommand(piped_from=piped_from)
-        pairs: list[tuple[str, str | None]] = []
-        named: list[Node] = []
-        kinds = names("grammar", "words") | {"command_name", "variable_assignment"}
         inside = node.children if children is None else children
-        for part in inside:
-            if part.type == "variable_assignment" and node.type != "declaration_command":
-                pairs.append(self.assignment(part, found))
-            elif part.type in _REDIRECTS:
-                self.redirect(part, found)
-            elif part.type == "ERROR":
-                for one in part.children:
-                    if one.type in names("grammar", "words"):
-                        named.append(one)
-                    elif one.is_named:
-                        self.node(one, None)
-            elif part.is_named and part.type not in kinds and node.type != "test_command":
-                self.node(part, None)  # time (…): a group where the grammar expects an argument
-            else:
-                named.append(part)
+        pairs, named = self.split(node, inside, found)
         if node.type == "test_command":
             words = names("grammar", "words")
             named = [leaf for leaf in descendants(node, stop=words) if leaf.type in words or not leaf.children]
@@ -226,6 +209,30 @@ class _Reader(WordReader):
         self.remember(found, pairs)
         self.script.commands.append(found)
         return found
+
+    def split(
+        self, node: Node, inside: Sequence[Node], found: SimpleCommand
+    ) -> tuple[list[tuple[str, str | None]], list[Node]]:
+        """The assignments of a command and its words; what else is in it is read at once."""
+        pairs: list[tuple[str, str | None]] = []
+        named: list[Node] = []
+        kinds = names("grammar", "words") | {"command_name", "variable_assignment"}
+        for part in inside:
+            if part.type == "variable_assignment" and node.type != "declaration_command":
+                pairs.append(self.assignment(part, found))
+            elif part.type in _REDIRECTS:
+                self.redirect(part, found)
+            elif part.type == "ERROR":
+                for one in part.children:
+                    if one.type in names("grammar", "words"):
+                        named.append(one)
+                    elif one.is_named:
+                        self.node(one, None)
+            elif part.is_named and part.type not in kinds and node.type != "test_command":
+                self.node(part, None)  # time (…): a group where the grammar expects an argument
+            else:
+                named.append(part)
+        return pairs, named
 
     def assignment(self, node: Node, found: SimpleCommand) -> tuple[str, str | None]:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")

@@ -125,25 +125,29 @@ def _runner(manifest: Mapping[str, Any], paths: Sequence[str]) -> tuple[str, lis
     if any("--test" in words for words in commands):
         return "node", [], ""
     for words in commands:
-        rest = [word for word in words if word.rpartition("/")[2] not in _WRAPPERS and "=" not in word]
-        name = rest[0].rpartition("/")[2] if rest else ""
-        if name in _PLAIN_PROGRAMS:
-            return "tape", _plain_arguments(rest[1:], paths), ""
-        if name in _AS_NODE:
-            return "node", [], ""
-        if name == "node" or (rest and rest[0] in paths):
-            told = [word.removeprefix("./") for word in (rest[1:] if name == "node" else rest)]
-            files = [
-                path for word in told for path in (word, f"{word}.js") if path in paths and SCRIPT_FILE.search(path)
-            ]
-            if files:
-                return "tape", files[:1], ""
+        if (found := _program(words, paths)) is not None:
+            return (*found, "")
     runner, arguments = runner_of(manifest, paths)
     programs = [words[0].rpartition("/")[2] for words in commands if words]
     strange = [name for name in programs if _OTHERS.match(name)]
     if runner == "node" and strange:
         return "node", [], f"Its tests are run by {strange[0]}, which is not supported."
     return runner, arguments, ""
+
+
+def _program(words: Sequence[str], paths: Sequence[str]) -> tuple[str, list[str]] | None:
+    """The runner that a command stands for, where it starts a plain program or a script of the project."""
+    rest = [word for word in words if word.rpartition("/")[2] not in _WRAPPERS and "=" not in word]
+    name = rest[0].rpartition("/")[2] if rest else ""
+    if name in _PLAIN_PROGRAMS:
+        return "tape", _plain_arguments(rest[1:], paths)
+    if name in _AS_NODE:
+        return "node", []
+    if name != "node" and not (rest and rest[0] in paths):
+        return None
+    scripts = [word.removeprefix("./") for word in (rest[1:] if name == "node" else rest)]
+    files = [path for word in scripts for path in (word, f"{word}.js") if path in paths and SCRIPT_FILE.search(path)]
+    return ("tape", files[:1]) if files else None
 
 
 def _plain_arguments(words: Sequence[str], paths: Sequence[str]) -> list[str]:

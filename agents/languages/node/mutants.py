@@ -6,7 +6,7 @@ A mutant is the text with one place written otherwise; each parses.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agents.languages.node.items import arguments
@@ -91,37 +91,50 @@ def _sites(script: ScriptTree) -> list[Change]:
 
 
 def _changes(node: Node) -> Iterator[Change]:
-    if node.type in ("binary_expression", "augmented_assignment_expression", "update_expression"):
-        operator = field(node, "operator")
-        for other in _OPERATORS.get(operator.type, ()) if operator is not None else ():
-            yield _at(operator or node, other)
-    elif node.type == "unary_expression" and text_of(field(node, "operator") or node) == "!":
-        argument = field(node, "argument")
-        if argument is not None:
-            yield _at(node, text_of(argument))
-    elif node.type in ("true", "false"):
-        yield _at(node, "false" if node.type == "true" else "true")
-    elif node.type == "number":
-        yield from _numbers(node)
-    elif node.type == "call_expression" and len(given := arguments(node)) > 1:
-        first, second = given[:2]
-        if not any(one.type == "spread_element" for one in (first, second)):
-            between = (node.text or b"")[first.end_byte - node.start_byte : second.start_byte - node.start_byte]
-            swapped = f"{text_of(second)}{between.decode('utf-8', 'replace')}{text_of(first)}"
-            yield first.start_byte, second.end_byte, swapped, first.start_point[0] + 1
-    elif node.type in ("if_statement", "while_statement", "ternary_expression"):
-        condition = field(node, "condition")
-        if condition is not None:
-            bare = text_of(condition)
-            yield _at(condition, f"(!{bare})" if bare.startswith("(") else f"!({bare})")
-    elif node.type == "return_statement" and node.named_children:
-        value = node.named_children[0]
-        if value.type not in ("undefined", "null", "true", "false", "number", "string"):
-            yield _at(value, "undefined")
+    if (changes := _BY_TYPE.get(node.type)) is not None:
+        yield from changes(node)
     directive = bool(node.named_children) and node.named_children[0].type == "string"
     in_block = node.parent is not None and node.parent.type == "statement_block"
     if node.type in _DROPPED and in_block and not directive:
         yield _at(node, ";")
+
+
+def _other_operators(node: Node) -> Iterator[Change]:
+    operator = field(node, "operator")
+    for other in _OPERATORS.get(operator.type, ()) if operator is not None else ():
+        yield _at(operator or node, other)
+
+
+def _without_not(node: Node) -> Iterator[Change]:
+    argument = field(node, "argument")
+    if text_of(field(node, "operator") or node) == "!" and argument is not None:
+        yield _at(node, text_of(argument))
+
+
+def _other_truth(node: Node) -> Iterator[Change]:
+    yield _at(node, "false" if node.type == "true" else "true")
+
+
+def _swapped(node: Node) -> Iterator[Change]:
+    given = arguments(node)
+    if len(given) > 1 and not any(one.type == "spread_element" for one in given[:2]):
+        first, second = given[:2]
+        between = (node.text or b"")[first.end_byte - node.start_byte : second.start_byte - node.start_byte]
+        swapped = f"{text_of(second)}{between.decode('utf-8', 'replace')}{text_of(first)}"
+        yield first.start_byte, second.end_byte, swapped, first.start_point[0] + 1
+
+
+def _negated(node: Node) -> Iterator[Change]:
+    condition = field(node, "condition")
+    if condition is not None:
+        bare = text_of(condition)
+        yield _at(condition, f"(!{bare})" if bare.startswith("(") else f"!({bare})")
+
+
+def _without_value(node: Node) -> Iterator[Change]:
+    value = next(iter(node.named_children), None)
+    if value is not None and value.type not in ("undefined", "null", "true", "false", "number", "string"):
+        yield _at(value, "undefined")
 
 
 def _numbers(node: Node) -> Iterator[Change]:
@@ -136,3 +149,14 @@ def _numbers(node: Node) -> Iterator[Change]:
 
 def _at(node: Node, text: str) -> Change:
     return node.start_byte, node.end_byte, text, node.start_point[0] + 1
+
+
+_BY_TYPE: dict[str, Callable[[Node], Iterator[Change]]] = {
+    **dict.fromkeys(("binary_expression", "augmented_assignment_expression", "update_expression"), _other_operators),
+    "unary_expression": _without_not,
+    **dict.fromkeys(("true", "false"), _other_truth),
+    "number": _numbers,
+    "call_expression": _swapped,
+    **dict.fromkeys(("if_statement", "while_statement", "ternary_expression"), _negated),
+    "return_statement": _without_value,
+}

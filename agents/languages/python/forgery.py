@@ -23,14 +23,7 @@ def forgeries(path: str, source: str) -> list[str]:
 
 def _in(node: ast.AST, is_test: bool) -> Iterator[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        if node.name.startswith("pytest_"):
-            yield f"defines the hook {node.name}"
-        if node.name in ("__eq__", "__ne__") and _constant(node, node.name == "__eq__"):
-            yield f"{node.name} calls everything equal"
-        if node.name in ("__exit__", "__aexit__") and _constant(node, True):
-            yield f"{node.name} swallows every failure in its block"
-        if any(ast.unparse(each).endswith("contextmanager") for each in node.decorator_list) and _swallows(node):
-            yield f"{node.name} swallows failures in its block"
+        yield from _in_function(node)
     elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
@@ -44,6 +37,17 @@ def _in(node: ast.AST, is_test: bool) -> Iterator[str]:
             yield f"imports {root}"
     elif isinstance(node, ast.Call) and ast.unparse(node.func) in _STOPS:
         yield f"calls {ast.unparse(node.func)}"
+
+
+def _in_function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    if node.name.startswith("pytest_"):
+        yield f"defines the hook {node.name}"
+    if node.name in ("__eq__", "__ne__") and _constant(node, node.name == "__eq__"):
+        yield f"{node.name} calls everything equal"
+    if node.name in ("__exit__", "__aexit__") and _constant(node, True):
+        yield f"{node.name} swallows every failure in its block"
+    if any(ast.unparse(each).endswith("contextmanager") for each in node.decorator_list) and _swallows(node):
+        yield f"{node.name} swallows failures in its block"
 
 
 def _constant(node: ast.FunctionDef | ast.AsyncFunctionDef, value: bool) -> bool:

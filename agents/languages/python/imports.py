@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from agents.languages.definitions import CannotMerge
 from agents.languages.python.definitions import COMPOUND, first_line, names_of
@@ -80,24 +81,29 @@ def _imports(body: list[ast.stmt], *, deep: bool, typing: bool = False) -> Itera
 def _place(old: ast.Module, one: _Import) -> tuple[int, str]:
     """The line before which an import goes, and its text."""
     body = old.body
-    at = 1 if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else 0
-    future = [node for node in body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     if one.typing:
         block = next((node for node in body if is_typing_block(node)), None)
         if isinstance(block, ast.If):
             last = block.body[-1]
             return (last.end_lineno or last.lineno) + 1, " " * last.col_offset + one.line()
-    head: list[ast.stmt] = []
-    for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            break
-        head += [node] if isinstance(node, ast.Import | ast.ImportFrom) else []
     text = f"\nif TYPE_CHECKING:\n    {one.line()}" if one.typing else one.line()
+    future = [node for node in body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    head, docstring = _head(body), body[:1] if body and _is_docstring(body[0]) else []
     relative: list[ast.stmt] = [node for node in head if isinstance(node, ast.ImportFrom) and node.level]
     if relative and not (one.level or one.typing or one.module == "__future__"):
         head = [node for node in head if node not in relative and node not in future]
-        at, body = 0, relative
-    if near := (future if one.module == "__future__" else head)[-1:] or body[:at]:
+        docstring, body = [], relative
+    if near := (future if one.module == "__future__" else head)[-1:] or docstring:
         apart = "" if near[0] in head else "\n"
         return (near[0].end_lineno or near[0].lineno) + 1, apart + text
     return first_line(body[0]) if body else 1, text + "\n"
+
+
+def _head(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Imports before the first function or class."""
+    above = takewhile(lambda node: not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef), body)
+    return [node for node in above if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

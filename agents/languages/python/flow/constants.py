@@ -202,15 +202,9 @@ class Folder:
             numbers = self.items(first, depth)
             return _octets(numbers) if numbers is not None else None
         if name == "join" and owner is not None and first is not None:
-            between, parts = self.text(owner, depth), self.items(first, depth)
-            texts = [one for one in parts or () if isinstance(one, str)]
-            whole = between is not None and parts is not None and len(texts) == len(parts)
-            return between.join(texts)[: _MAX + 1] if between is not None and whole else None
+            return self._joined(owner, first, depth)
         if name in ("str", "bytes", "reversed", "int") and owner is None:
-            value = self.value(first, depth)
-            if name == "int":
-                return value if isinstance(value, int) else None
-            return value[::-1] if name == "reversed" and isinstance(value, str | bytes) else value
+            return _kept(name, self.value(first, depth))
         if name in _DECODERS or name == "fromhex":
             return _decoded(name, self.value(first, depth))
         text = self.value(owner, depth)
@@ -219,6 +213,12 @@ class Folder:
                 return _rotated(self.value(first, depth), self.text(node.args[1], depth))
             return None
         return self._method(node, name, text, depth)
+
+    def _joined(self, owner: ast.AST, items: ast.expr, depth: int) -> str | None:
+        between, parts = self.text(owner, depth), self.items(items, depth)
+        if between is None or parts is None or not all(isinstance(one, str) for one in parts):
+            return None
+        return between.join(map(str, parts))[: _MAX + 1]
 
     def _method(self, node: ast.Call, name: str, text: str | bytes, depth: int) -> Constant | None:
         given = [self.value(one, depth) for one in node.args]
@@ -245,6 +245,13 @@ class Folder:
                 return None
             text = text.replace(f"{{{key}}}", value).replace("{}", value, 1 if isinstance(key, int) else 0)
         return text if "{" not in text and len(text) <= _MAX else None
+
+
+def _kept(name: str, value: Constant | None) -> Constant | None:
+    """What `str`, `bytes`, `reversed` or `int` make of a value."""
+    if name == "int":
+        return value if isinstance(value, int) else None
+    return value[::-1] if name == "reversed" and isinstance(value, str | bytes) else value
 
 
 def _all(values: list[Constant | None]) -> list[Constant] | None:

@@ -133,16 +133,7 @@ class MemberResolver(Resolver):
         self.left -= 1
         match owner:
             case Ref(name=name):
-                base = "builtins" if name == "builtins" else name.removesuffix(".__dict__")
-                texts = [str(one.value) for one in key if isinstance(one, Text)]
-                if name == "sys.modules":
-                    return frozenset(Ref(one, hidden=True) for one in texts) | (
-                        UNKNOWN if len(texts) < len(key) else NOTHING
-                    )
-                if base != name or name == "builtins":
-                    found = join(self.attribute(Ref(base), one) for one in texts)
-                    return hidden(found) or frozenset({Ref(f"{base}.*", hidden=True)})
-                return frozenset({Ref(f"{name}[]"[:LONGEST])})
+                return self._of_named(name, key)
             case Namespace(node=node):
                 names = [one.value for one in key if isinstance(one, Text)]
                 found = join(self.named(str(one), self.inner[node]) for one in names)
@@ -164,6 +155,17 @@ class MemberResolver(Resolver):
             case Text(value=str() | bytes()):
                 return UNKNOWN
         return UNKNOWN
+
+    def _of_named(self, name: str, key: Values) -> Values:
+        """A member of what stands outside of the code: of `sys.modules`, of a module's `__dict__`, or of a value."""
+        base = "builtins" if name == "builtins" else name.removesuffix(".__dict__")
+        texts = [str(one.value) for one in key if isinstance(one, Text)]
+        if name == "sys.modules":
+            return frozenset(Ref(one, hidden=True) for one in texts) | (UNKNOWN if len(texts) < len(key) else NOTHING)
+        if base != name or name == "builtins":
+            found = join(self.attribute(Ref(base), one) for one in texts)
+            return hidden(found) or frozenset({Ref(f"{base}.*", hidden=True)})
+        return frozenset({Ref(f"{name}[]"[:LONGEST])})
 
     def _of_box(self, owner: Box, node: ast.AST, key: Values) -> Values:
         found = join(self._part(part, key) for part in self._parts(node, key))
@@ -207,11 +209,7 @@ class MemberResolver(Resolver):
         """Expressions that are (`is`) or hold (`of`) the members of a container with that key."""
         match node:
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
-                if any(isinstance(one, ast.Starred) for one in parts):
-                    return [("of" if isinstance(one, ast.Starred) else "is", one) for one in parts]
-                place = _place(key)
-                known = [parts[place]] if isinstance(place, int) and -len(parts) <= place < len(parts) else []
-                return [("is", one) for one in (known if place is not None else parts)]
+                return _elements(parts, _place(key))
             case ast.Dict(keys=keys, values=values):
                 if (place := _place(key)) is not None and (rows := self._rows(node)) is not None:
                     return [("is", one) for one in rows.get(place, ())]
@@ -235,6 +233,13 @@ class MemberResolver(Resolver):
 
 def _place(key: Values) -> Constant | None:
     return next((one.value for one in key if isinstance(one, Text) and len(key) == 1), None)
+
+
+def _elements(parts: list[ast.expr], place: Constant | None) -> list[tuple[str, ast.expr]]:
+    if any(isinstance(one, ast.Starred) for one in parts):
+        return [("of" if isinstance(one, ast.Starred) else "is", one) for one in parts]
+    known = [parts[place]] if isinstance(place, int) and -len(parts) <= place < len(parts) else []
+    return [("is", one) for one in (known if place is not None else parts)]
 
 
 def fields_of(node: ast.ClassDef) -> list[str]:
