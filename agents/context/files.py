@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from agents.context.brief import docstring_of, first_lines, use_of
@@ -132,6 +132,18 @@ def outline(repository: Repository, sha: str, about: str, told: Sequence[str] = 
         drawn = repository_map(symbols, (), words_of(about))
         others = [path for path in sorted(blobs) if f"\n{path}:\n" not in f"\n{drawn}\n"]
         return View(drawn=drawn, left_out=others).text() if drawn else ""
+    return _outline_of(paths, meant, chunks, symbols, blobs, about)
+
+
+def _outline_of(
+    paths: Set[str],
+    meant: Sequence[Chunk],
+    chunks: Sequence[Chunk],
+    symbols: Mapping[str, Symbols],
+    blobs: Collection[str],
+    about: str,
+) -> Material | str:
+    """Signatures of the files that are named, and the paths of others: those that go with them first."""
     near, stems = around(meant, chunks), set(terms(about))
     # Of what these call in turn, what says of itself what the requirements speak of.
     near += [one for one in called_by(near, chunks) if len(stems.intersection(terms(docstring_of(one.text)))) >= TOLD]

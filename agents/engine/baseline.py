@@ -120,13 +120,7 @@ def measure_suite(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSet
     steady, changing = sorted(failing[0] & failing[1]), sorted(failing[0] ^ failing[1])
     passing = set.intersection(*({name for name, came in one.outcomes.items() if came == "passed"} for one in reports))
     seconds = round(max(report.seconds for report in reports), 2)
-    problems = [one for one in reports if one.void or (one.problem and not (one.passed or one.failed))]
-    problem = ""
-    if problems or not all(report.passed or report.failed for report in reports):
-        problem = _why(problems[0] if problems else first)
-    elif len(steady) > SHOWN:
-        said = f"{len(steady)} tests fail: too many to tell new failures from them. The first: {_first(first)}"
-        problem = f"{said[:600].rstrip('.')}."
+    problem = _problem(reports, len(steady))
     suite_limit = max(SUITE_FLOOR, math.ceil(seconds * FACTOR))
     test_limit = max(TEST_FLOOR, math.ceil(seconds))
     others = setup.others.items()
@@ -150,6 +144,17 @@ def measure_suite(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSet
         "services": list(first.services),
     }
     return Measured(known, tests, seconds, problem)
+
+
+def _problem(reports: Sequence[TestReport], failing: int) -> str:
+    """Why a suite of which so many tests fail is of no use; "" when it is."""
+    problems = [one for one in reports if one.void or (one.problem and not (one.passed or one.failed))]
+    if problems or not all(report.passed or report.failed for report in reports):
+        return _why(problems[0] if problems else reports[0])
+    if failing <= SHOWN:
+        return ""
+    words = f"{failing} tests fail: too many to tell new failures from them. The first: {_first(reports[0])}"
+    return f"{words[:600].rstrip('.')}."
 
 
 def _that_run(sandbox: Sandbox, tree: Path, setup: TestSetup) -> dict[str, TestSetup]:

@@ -45,7 +45,8 @@ def verdict_of(
     known = sorted(failing & excused)
     problem = found.problem or ("" if found.void else _not_run(found, tests, language))
     report = _without(found, excused, known, _skipped_by_code(found, files), problem)
-    clean = not (report.failed or report.errors or report.failures or problem or found.void) and found.passed > 0
+    bad = (report.failed, report.errors, report.failures, problem, found.void)
+    clean = not any(bad) and found.passed > 0
     fixed = sorted(one for one in setup.known_failures if found.outcomes.get(one) == "passed")
     left = sorted(one for one, outcome in found.outcomes.items() if outcome == "deselected")
     rows = ((known, "failed before as well"), (fixed, "failed before and pass now"), (left, "were deselected"))

@@ -132,17 +132,22 @@ def _split(text: str) -> tuple[str, list[str]]:
             rest += [] if under and not line.strip() else [line]
         elif (step := _STEP.match(line)) or (has_scenario([line]) and not line.startswith("#")):
             opens = not titled and (step is None or step[1].lower() == "given" or not steps)
-            criteria += [_bare(line)] if opens or not criteria else []
-            criteria[-1] += "" if opens else f" {_bare(line)}"
+            _add(criteria, line, opens=opens)
             titled = step is None
             steps = True
         elif under or _TASK.match(line):
-            deeper = bool(criteria) and line.startswith("  ") and not _ITEM.match(line)
-            criteria += [] if deeper else [_bare(line)]
-            criteria[-1] += f" {_bare(line)}" if deeper else ""
+            _add(criteria, line, opens=not criteria or not line.startswith("  ") or bool(_ITEM.match(line)))
         else:
             rest.append(line)
     return "\n".join(rest), [one for one in criteria if one]
+
+
+def _add(criteria: list[str], line: str, *, opens: bool) -> None:
+    """Put a line into the last criterion, or let it open the next."""
+    if opens or not criteria:
+        criteria.append(_bare(line))
+    if not opens:
+        criteria[-1] += f" {_bare(line)}"
 
 
 def _bare(line: str) -> str:

@@ -30,7 +30,7 @@ from agents.engine.nodes.outside import by_agent
 from agents.engine.nodes.removals import paths_of, tests_of
 from agents.engine.nodes.shown_tests import add_tests, tests_text
 from agents.engine.nodes.verify import write_candidate
-from agents.engine.state import TaskState, key_of, updated
+from agents.engine.state import Candidate, TaskState, key_of, updated
 from agents.events.lifecycle import AttemptTakenBack
 from agents.events.reasoning import DiagnosisMade
 from agents.languages.registry import language_of, language_of_task
@@ -106,18 +106,7 @@ def _candidate(
         "counters": {"iteration": used["iteration"] + 1},
     }
     if strategy == "repair" or (reply.diagnosis is not None and strategy != "first"):
-        diagnosis: dict[str, Any] = asdict(reply.diagnosis or Diagnosis())
-        found = is_shown(diagnosis["evidence"], f"{shown}\n{whole_trace(candidate['report'])}")
-        none = "No cause was named" if any(diagnosis.values()) else "No diagnosis was given"
-        made = DiagnosisMade(
-            summary=diagnosis["cause"] or none,
-            error_signature=history["signatures"][-1] if history["signatures"] else "",
-            evidence_found=found,
-            **diagnosis,
-        )
-        ctx.event_log.emit(made, attempt=used["attempt"] + 1, key=key_of(state, "diagnosis"))
-        changed["candidate"]["diagnosis"] = diagnosis if any(diagnosis.values()) else {}
-        changed["candidate"]["unfounded"] = bool(diagnosis["evidence"]) and not found
+        changed["candidate"] |= _diagnosed(state, ctx, reply.diagnosis or Diagnosis(), shown)
     if applied.refused:
         what, reason = applied.refused[0]
         if what == IN_DOUBT:
@@ -130,6 +119,25 @@ def _candidate(
     changed["candidate"]["removed"] = {**candidate["removed"], **applied.removed}
     changed["candidate"]["packages"] = sorted({*candidate["packages"], *reply.packages})
     return changed
+
+
+def _diagnosed(state: TaskState, ctx: TaskContext, named: Diagnosis, shown: str) -> Candidate:
+    """Put a diagnosis on record, and whether its evidence stands in what was shown; what the candidate keeps of it."""
+    diagnosis: dict[str, Any] = asdict(named)
+    found = is_shown(diagnosis["evidence"], f"{shown}\n{whole_trace(state['candidate']['report'])}")
+    none = "No cause was named" if any(diagnosis.values()) else "No diagnosis was given"
+    signatures = state["history"]["signatures"]
+    made = DiagnosisMade(
+        summary=diagnosis["cause"] or none,
+        error_signature=signatures[-1] if signatures else "",
+        evidence_found=found,
+        **diagnosis,
+    )
+    ctx.event_log.emit(made, attempt=state["counters"]["attempt"] + 1, key=key_of(state, "diagnosis"))
+    return {
+        "diagnosis": diagnosis if any(diagnosis.values()) else {},
+        "unfounded": bool(diagnosis["evidence"]) and not found,
+    }
 
 
 def _lacks_or_blames(state: TaskState, ctx: TaskContext, strategy: str, reply: Reply) -> tuple[str, str] | None:

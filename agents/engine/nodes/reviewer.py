@@ -27,7 +27,7 @@ from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt,
 from agents.engine.state import TaskState, files_of, key_of, updated
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.reasoning import DecisionMade
-from agents.gates.base import NOT_CHECKED, GateReport
+from agents.gates.base import NOT_CHECKED, GateFinding, GateReport
 from agents.gates.feedback import feedback_text, gate_judged
 from agents.languages.registry import language_of_task, languages
 from agents.llm.base import Message, ReplyTooLong
@@ -36,7 +36,7 @@ from agents.prompts.provenance import Material, Source, as_turn, label, render
 from agents.repair.feedback import clip, counts_text
 from agents.replies.jsonish import parse_json
 from agents.workspace.inside import write_inside
-from agents.workspace.worktree import Change
+from agents.workspace.worktree import Change, Worktree
 
 GATE_ROUNDS = 2  # chances for the coder before a person is asked
 REVIEW_ROUNDS = 2
@@ -77,28 +77,38 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     tree = write_candidate(state, ctx) if locks else tree
     number, tests = state["counters"]["attempt"], state["candidate"]["report"]
     ctx.task_store.record_findings(report, number)
-    passed = report.verdict == "pass"
     ctx.event_log.emit(gate_judged(report), attempt=number, key=key_of(state, "verdict"))
     style = any(finding.tool == "style" for finding in report.findings)
-    if passed:
-        agreed = consent(state, ctx)
-        if agreed.answer != "approved":
-            close_attempt(state, ctx, tests, "rejected", REWARD_LINT, tree.diff(state["base"]))
-            # Back to the coder, who is not asked for ever.
-            told = f"A person of the team does not want this; do without it:\n{agreed.about}"
-            return (_findings(state, told) if agreed.for_coder else None) or {
-                "verdict": "escalate",
-                "escalation": f"A person refused what the code reaches for or changes: {agreed.about[:800]}",
-            }
-        reward = REWARD_LINT if style else REWARD_CLEAN
-        close_attempt(state, ctx, tests, "passed", reward, tree.diff(state["base"]))
-        return {"verdict": "pass", "candidate": {"reward": reward}}
+    if report.verdict == "pass":
+        return _agreed(state, ctx, tree, REWARD_LINT if style else REWARD_CLEAN)
     close_attempt(state, ctx, tests, "rejected", REWARD_LINT, tree.diff(state["base"]))
     fixable = [finding for finding in report.findings if finding.tool != "style"]
     blocking = [finding for finding in fixable if str(finding) in report.reasons] or fixable
     # Where no source of advisories answers, only a person can help.
     if any(finding.rule != NOT_CHECKED for finding in blocking) and (found := _findings(state, feedback_text(report))):
         return found
+    return _asked_about_gate(state, ctx, report, fixable)
+
+
+def _agreed(state: TaskState, ctx: TaskContext, tree: Worktree, reward: float) -> TaskState:
+    """The end of an attempt that the gates let pass, when people agree to what they are asked about it."""
+    tests, agreed = state["candidate"]["report"], consent(state, ctx)
+    if agreed.answer != "approved":
+        close_attempt(state, ctx, tests, "rejected", REWARD_LINT, tree.diff(state["base"]))
+        # Back to the coder, who is not asked for ever.
+        words = f"A person of the team does not want this; do without it:\n{agreed.about}"
+        return (_findings(state, words) if agreed.for_coder else None) or {
+            "verdict": "escalate",
+            "escalation": f"A person refused what the code reaches for or changes: {agreed.about[:800]}",
+        }
+    close_attempt(state, ctx, tests, "passed", reward, tree.diff(state["base"]))
+    return {"verdict": "pass", "candidate": {"reward": reward}}
+
+
+def _asked_about_gate(
+    state: TaskState, ctx: TaskContext, report: GateReport, fixable: Sequence[GateFinding]
+) -> TaskState:
+    """Escalate when a person said no. Raises Waiting while nobody has answered."""
     task = state["task"]
     names = ",".join(sorted(finding.fingerprint[:12] for finding in fixable)) or "scanners"
     subject = f"{task['key']}#{task.get('generation', 1)}:{names}"[:200]

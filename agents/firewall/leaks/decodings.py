@@ -61,6 +61,17 @@ def readings(text: str) -> Iterator[str]:
 
 def _decodings(text: str) -> Iterator[str]:
     tight = re.sub(r"[\s\u200b-\u200f\u2060\ufeff]+|[\"'`][\s+,]*[\"'`]", "", text)
+    yield from _escapes(text)
+    yield from _of_numbers(text)
+    for source in dict.fromkeys((text, tight, tight[::-1])):
+        yield from _of_letters(source)
+    for line in text.splitlines()[:200]:
+        if 8 <= len(line) <= 61:
+            yield from _try(binascii.a2b_uu, line)
+
+
+def _escapes(text: str) -> Iterator[str]:
+    """Characters written as entities, calls, or with a backslash, percent or equals sign."""
     yield html.unescape(text)
     if codes := re.findall(r"(?i)\bchr\w*\(\s*(\d{2,3})\s*\)|fromCharCode\(\s*(\d{2,3})", text):
         yield "".join(chr(int(a or b)) for a, b in codes)
@@ -69,6 +80,10 @@ def _decodings(text: str) -> Iterator[str]:
     if "=" in text:
         yield quopri.decodestring(text.encode("utf-8", "replace")).decode("utf-8", "replace")
     yield re.sub(r"\\u\{?([0-9a-fA-F]{2,6})\}?|\\x([0-9a-fA-F]{2})|\\U([0-9a-fA-F]{8})", _escape, text)
+
+
+def _of_numbers(text: str) -> Iterator[str]:
+    """Characters by their numbers, and bytes in hexadecimal digits."""
     for base, pattern, digits in _NUMBERS:
         for run in pattern.findall(text)[:20]:
             numbers = [int(n, base) for n in digits.findall(run) if base != 8 or not re.search("[89]", n)]
@@ -78,23 +93,23 @@ def _decodings(text: str) -> Iterator[str]:
         for run in re.findall(r"[0-9a-fA-F]{12,}", source)[:20]:
             for part in (run, run[1:]):
                 yield from _try(bytes.fromhex, part[: len(part) // 2 * 2])
-    for source in dict.fromkeys((text, tight, tight[::-1])):
-        for run in _BASE64.findall(source)[:40]:
-            plain = run.rstrip("=").replace("-", "+").replace("_", "/")
-            # What stands before it, such as a folder, may be glued to it.
-            starts = [0, 1, 2, 3, *(found.end() for found in islice(re.finditer("/", plain), 4))]
-            for shift in dict.fromkeys(starts):
-                yield from _try(_base64, plain[shift:])
-        for run in re.findall(r"[A-Za-z2-7]{16,}={0,6}", source)[:20]:
-            yield from _try(lambda p: base64.b32decode(p + "=" * (-len(p) % 8)), run.rstrip("=").upper())
-        for run in re.findall(r"[0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]{15,}", source)[:20]:
-            for shift in range(5):
-                yield from _try(base64.b85decode, run[shift:])
-        for run in [*re.findall(r"<~(.{10,}?)~>", source)[:20], *re.findall(r"[!-u]{15,}", source)[:20]]:
-            yield from _try(base64.a85decode, run)
-    for line in text.splitlines()[:200]:
-        if 8 <= len(line) <= 61:
-            yield from _try(binascii.a2b_uu, line)
+
+
+def _of_letters(source: str) -> Iterator[str]:
+    """Bytes in the alphabets of base64, base32, base85 and Ascii85."""
+    for run in _BASE64.findall(source)[:40]:
+        plain = run.rstrip("=").replace("-", "+").replace("_", "/")
+        # What stands before it, such as a folder, may be glued to it.
+        starts = [0, 1, 2, 3, *(found.end() for found in islice(re.finditer("/", plain), 4))]
+        for shift in dict.fromkeys(starts):
+            yield from _try(_base64, plain[shift:])
+    for run in re.findall(r"[A-Za-z2-7]{16,}={0,6}", source)[:20]:
+        yield from _try(lambda p: base64.b32decode(p + "=" * (-len(p) % 8)), run.rstrip("=").upper())
+    for run in re.findall(r"[0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]{15,}", source)[:20]:
+        for shift in range(5):
+            yield from _try(base64.b85decode, run[shift:])
+    for run in [*re.findall(r"<~(.{10,}?)~>", source)[:20], *re.findall(r"[!-u]{15,}", source)[:20]]:
+        yield from _try(base64.a85decode, run)
 
 
 def _base64(digits: str) -> bytes:

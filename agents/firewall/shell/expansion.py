@@ -147,12 +147,10 @@ def _fill(pattern: str, values: Iterator[str]) -> str:
 def _filter(name: str, arguments: list[str], given: str) -> str | None:
     options = [text for text in arguments if text.startswith("-")]
     plain = [text for text in arguments if not text.startswith("-")]
-    decodes = any(re.fullmatch(r"-[a-zA-Z]*[dD]\w*|--decode|-base64", text) for text in options)
     if name == "gbase64" or (name == "openssl" and plain[:1] in (["base64"], ["enc"])):
         name = "base64"
     if decode := _DECODERS.get(name):
-        wanted = any("r" in text for text in options) if name == "xxd" else decodes or name not in ("base64", "base32")
-        return _decoded(decode, given) if wanted and "aes" not in " ".join(options) else None
+        return _decoded(decode, given) if _decodes(name, options) else None
     if name == "rev":
         return "\n".join(line[::-1] for line in given.split("\n"))
     if name == "tac":
@@ -165,6 +163,16 @@ def _filter(name: str, arguments: list[str], given: str) -> str | None:
         found = re.fullmatch(r"s(.)((?:(?!\1)[\w \-/.@#])*)\1((?:(?!\1)[\w \-/.@#])*)\1(g?)", arguments[0])
         return given.replace(found[2], found[3], -1 if found[4] else 1) if found and found[2] else None
     return None
+
+
+def _decodes(name: str, options: list[str]) -> bool:
+    """Whether a program turns its code into text with these options, and knows no key."""
+    if "aes" in " ".join(options):
+        return False
+    if name == "xxd":
+        return any("r" in text for text in options)
+    decodes = any(re.fullmatch(r"-[a-zA-Z]*[dD]\w*|--decode|-base64", text) for text in options)
+    return decodes or name not in ("base64", "base32")
 
 
 def _unpacked(text: str) -> bytes:

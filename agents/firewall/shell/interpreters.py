@@ -177,17 +177,20 @@ class Interpreters(FileEffects):
         if not scripts and not from_file and plain:
             scripts.append(plain.pop(0).text)
         for letter, value in (effect for script in scripts for effect in sed_effects(script)):
-            if letter == "e":
-                yield approve("inline-program", "sed runs a program.")
-                yield self.nested(value) if value else ALLOW
-            elif letter in "wW" and value:
-                yield self.write_to(Word(value), adds=True)
-            elif letter in "rR" and is_secret(value):
-                yield deny("secret", f"sed reads {value}, which holds secrets.")
+            yield from self._sed_effect(letter, value)
         if in_place:
             if any(script.strip() in ("d", "1,$d", "1d;$d") for script in scripts):
                 yield approve("whole-files", "sed empties files.")
             yield from (self.write_to(word) for word in plain)
+
+    def _sed_effect(self, letter: str, value: str) -> Iterator[FirewallVerdict]:
+        if letter == "e":
+            yield approve("inline-program", "sed runs a program.")
+            yield self.nested(value) if value else ALLOW
+        elif letter in "wW" and value:
+            yield self.write_to(Word(value), adds=True)
+        elif letter in "rR" and is_secret(value):
+            yield deny("secret", f"sed reads {value}, which holds secrets.")
 
 
 def _inline_programs(family: str, arguments: Sequence[Word]) -> Iterator[tuple[Word, str]]:

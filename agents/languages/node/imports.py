@@ -26,7 +26,6 @@ def add_imports(path: str, was: ScriptTree, new: ScriptTree, defined: Set[str], 
     there = list(bindings_of(was.root))
     known = {one.local: one for one in there if one.local}
     bare = {one.module for one in there if not one.local}
-    styles = {one.style for one in there}
     added: dict[int, list[Binding]] = {}
     lines = []
     for one in bindings_of(new.root):
@@ -44,16 +43,21 @@ def add_imports(path: str, was: ScriptTree, new: ScriptTree, defined: Set[str], 
             added.setdefault(beside.braces.id, []).append(_typed_alone(one, beside))
             continue
         lines.append(one)
-    wrong = [one for one in lines if styles and one.style not in styles]
-    wrong += [] if styles or not lines or (lines[0].style == "require") is not is_module(was.root) else lines
-    if wrong:
-        raise CannotMerge(f"it loads {wrong[0].module} by {wrong[0].style}, and the file does not")
-    for there_one in {one.braces.id: one for one in there if one.braces is not None}.values():
-        braces = there_one.braces
-        if braces is not None and braces.id in added:
+    _check_style(lines, {one.style for one in there}, module=is_module(was.root))
+    for braces in {one.braces.id: one.braces for one in there if one.braces is not None}.values():
+        if braces.id in added:
             words = "".join(f", {specifier(one)}" for one in added[braces.id])
             edits.insert(braces.named_children[-1].end_byte, words)
     _insert(was, list(dict.fromkeys(lines)), edits)
+
+
+def _check_style(lines: list[Binding], styles: set[str], *, module: bool) -> None:
+    """Raise CannotMerge where the file loads by other ways, or would by its kind."""
+    wrong = [one for one in lines if styles and one.style not in styles]
+    if lines and not styles and (lines[0].style == "require") is module:
+        wrong = lines
+    if wrong:
+        raise CannotMerge(f"it loads {wrong[0].module} by {wrong[0].style}, and the file does not")
 
 
 def _beside(there: list[Binding], one: Binding) -> Binding | None:

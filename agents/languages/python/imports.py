@@ -81,28 +81,35 @@ def _imports(body: list[ast.stmt], *, deep: bool, typing: bool = False) -> Itera
 def _place(old: ast.Module, one: _Import) -> tuple[int, str]:
     """The line before which an import goes, and its text."""
     body = old.body
-    if one.typing:
-        block = next((node for node in body if is_typing_block(node)), None)
-        if isinstance(block, ast.If):
-            last = block.body[-1]
-            return (last.end_lineno or last.lineno) + 1, " " * last.col_offset + one.line()
+    block = next((node for node in body if is_typing_block(node)), None) if one.typing else None
+    if isinstance(block, ast.If):
+        last = block.body[-1]
+        return _line_after(last), " " * last.col_offset + one.line()
     text = f"\nif TYPE_CHECKING:\n    {one.line()}" if one.typing else one.line()
-    future = [node for node in body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    future = [node for node in body if _is_future(node)]
     head, docstring = _head(body), body[:1] if body and _is_docstring(body[0]) else []
     relative: list[ast.stmt] = [node for node in head if isinstance(node, ast.ImportFrom) and node.level]
     if relative and not (one.level or one.typing or one.module == "__future__"):
         head = [node for node in head if node not in relative and node not in future]
         docstring, body = [], relative
-    if near := (future if one.module == "__future__" else head)[-1:] or docstring:
-        apart = "" if near[0] in head else "\n"
-        return (near[0].end_lineno or near[0].lineno) + 1, apart + text
+    near = (future if one.module == "__future__" else head)[-1:] or docstring
+    if near:
+        return _line_after(near[0]), text if near[0] in head else f"\n{text}"
     return first_line(body[0]) if body else 1, text + "\n"
+
+
+def _line_after(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) + 1
 
 
 def _head(body: list[ast.stmt]) -> list[ast.stmt]:
     """Imports before the first function or class."""
     above = takewhile(lambda node: not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef), body)
     return [node for node in above if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _is_docstring(node: ast.stmt) -> bool:

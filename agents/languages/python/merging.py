@@ -221,16 +221,9 @@ class _Merger(Merger[_Body, ast.stmt]):
 
     def to_merge(self, body: _Body, inside: str) -> list[ast.stmt]:
         """Not imports, docstrings and fillers; of a class its docstring is merged."""
-        nodes = [node for node in body.statements if not isinstance(node, IMPORT | ast.Pass)]
-        return [
-            node
-            for node in nodes
-            if not is_typing_block(node)
-            and (
-                not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-                or (inside and node is body.statements[0] and isinstance(node.value.value, str))
-            )
-        ]
+        kept = [node for node in body.statements if not isinstance(node, IMPORT | ast.Pass)]
+        docstring = [node for node in body.statements[:1] if inside and _is_docstring(node)]
+        return [node for node in kept if not is_typing_block(node) and (not _is_constant(node) or node in docstring)]
 
     def check(self, old: _Body, new: _Body, inside: str) -> None:
         super().check(old, new, inside)
@@ -242,17 +235,17 @@ class _Merger(Merger[_Body, ast.stmt]):
                 raise CannotMerge(f"{key[0]} looks like a method and is outside of any class")
 
     def equivalent(self, statement: ast.stmt, old: _Body) -> ast.stmt | None:
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        if _is_constant(statement):
             first = old.statements[0]
-            return first if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else None
+            return first if _is_constant(first) else None
         same = [one for one in old.statements if type(one) is type(statement)]
         equal = next((one for one in same if ast.dump(one) == ast.dump(statement)), None)
         if equal is not None:
             return equal
+        if _is_main(statement):
+            return next((one for one in same if _is_main(one)), None)
         if isinstance(statement, COMPOUND):
             names = _names_below(statement)
-            if _is_main(statement):
-                return next((one for one in same if _is_main(one)), None)
             close = [one for one in old.statements if isinstance(one, COMPOUND) and _names_below(one) & names]
             if len(close) == 1 and _names_below(close[0]) <= names and _header(close[0]) == _header(statement):
                 return close[0]
@@ -325,6 +318,15 @@ def _shares_line(node: ast.stmt, body: list[ast.stmt]) -> bool:
 
 def _header(node: ast.stmt) -> str:
     return ast.dump(node.test) if isinstance(node, ast.If | ast.While) else type(node).__name__
+
+
+def _is_constant(node: ast.stmt) -> TypeGuard[ast.Expr]:
+    """A docstring, `...` or another value that stands alone."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return _is_constant(node) and isinstance(getattr(node.value, "value", None), str)
 
 
 def _is_main(node: ast.stmt) -> bool:
