@@ -195,28 +195,28 @@ def _rules(one: Manifest, beside: list[Manifest]) -> Iterator[tuple[str, str]]:
         if one.kind in _LONG_RUNNING and not any(other.kind == "NetworkPolicy" for other in beside):
             yield "kind", "no NetworkPolicy stands beside it; add one that allows what it needs"
     elif one.kind == "Service" and isinstance(wanted := at(one.data, "spec", "selector"), dict):
-        chosen = [
-            pod for other in beside if (pod := pod_of(other)) and _fits(wanted, at(pod, "metadata", "labels") or {})
-        ]
-        if not chosen:
-            if any(map(pod_of, beside)):
-                yield "selector", "its selector matches no pod of this folder; use the labels of the pod template"
-            return
-        known = {
-            port[key]
-            for pod in chosen
-            for container in rows(pod, "spec", "containers")
-            for port in rows(container, "ports")
-            for key in ("name", "containerPort")
-            if key in port
-        }
-        for port in rows(one.data, "spec", "ports"):
-            target = port.get("targetPort", port.get("port"))
-            if target not in known:
-                yield (
-                    "targetPort",
-                    f"no container of its pods has the port {str(target)[:40]}; add it to ports, or correct it",
-                )
+        yield from _service(one, wanted, beside)
+
+
+def _service(one: Manifest, wanted: Mapping[str, Any], beside: list[Manifest]) -> Iterator[tuple[str, str]]:
+    chosen = [pod for other in beside if (pod := pod_of(other)) and _fits(wanted, at(pod, "metadata", "labels") or {})]
+    if not chosen:
+        if any(map(pod_of, beside)):
+            yield "selector", "its selector matches no pod of this folder; use the labels of the pod template"
+        return
+    known = {
+        port[key]
+        for pod in chosen
+        for container in rows(pod, "spec", "containers")
+        for port in rows(container, "ports")
+        for key in ("name", "containerPort")
+        if key in port
+    }
+    for port in rows(one.data, "spec", "ports"):
+        target = port.get("targetPort", port.get("port"))
+        if target not in known:
+            text = f"no container of its pods has the port {str(target)[:40]}; add it to ports, or correct it"
+            yield "targetPort", text
 
 
 def _fits(wanted: Mapping[str, Any], labels: Any) -> bool:
@@ -231,26 +231,27 @@ def _pod(spec: Any, *, long_running: bool) -> Iterator[tuple[str, str]]:
         if "hostPath" in volume:
             yield "hostPath", "a hostPath gives the machine's files away; use a volume claim or emptyDir"
     for container in [*rows(spec, "containers"), *rows(spec, "initContainers")]:
-        name, image = str(container.get("name", ""))[:60], str(container.get("image", ""))
-        named, digest, _ = image.partition("@")
-        if image and not digest and named.rpartition("/")[2].partition(":")[2] in ("", "latest"):
-            yield image, f"the image {image[:80]} has no fixed version; name one, not latest"
-        if not all(at(container, "resources", "limits", what) for what in ("cpu", "memory")):
-            yield image or name, f"the container {name} has no limits; set resources.limits.cpu and memory"
-        own = container.get("securityContext")
-        root = (
-            at(own, "runAsNonRoot")
-            if at(own, "runAsNonRoot") is not None
-            else at(spec, "securityContext", "runAsNonRoot")
-        )
-        if root is not True or 0 in (at(own, "runAsUser"), at(spec, "securityContext", "runAsUser")):
-            yield image or name, f"the container {name} may run as root; set securityContext.runAsNonRoot: true"
-        if at(own, "privileged"):
-            yield "privileged", f"the container {name} is privileged; leave it out"
-        elif at(own, "allowPrivilegeEscalation") is not False:
-            yield image or name, f"the container {name} may gain rights; set allowPrivilegeEscalation: false"
+        yield from _container(container, spec)
     for container in rows(spec, "containers") if long_running else ():
         lacks = [probe for probe in ("readinessProbe", "livenessProbe") if probe not in container]
         if lacks:
             name, image = str(container.get("name", ""))[:60], str(container.get("image", ""))
             yield image or name, f"the container {name} has no {' and no '.join(lacks)}; probe what it answers"
+
+
+def _container(container: Mapping[str, Any], spec: Any) -> Iterator[tuple[str, str]]:
+    name, image = str(container.get("name", ""))[:60], str(container.get("image", ""))
+    named, digest, _ = image.partition("@")
+    if image and not digest and named.rpartition("/")[2].partition(":")[2] in ("", "latest"):
+        yield image, f"the image {image[:80]} has no fixed version; name one, not latest"
+    if not all(at(container, "resources", "limits", what) for what in ("cpu", "memory")):
+        yield image or name, f"the container {name} has no limits; set resources.limits.cpu and memory"
+    own = container.get("securityContext")
+    root = at(own, "runAsNonRoot")
+    root = at(spec, "securityContext", "runAsNonRoot") if root is None else root
+    if root is not True or 0 in (at(own, "runAsUser"), at(spec, "securityContext", "runAsUser")):
+        yield image or name, f"the container {name} may run as root; set securityContext.runAsNonRoot: true"
+    if at(own, "privileged"):
+        yield "privileged", f"the container {name} is privileged; leave it out"
+    elif at(own, "allowPrivilegeEscalation") is not False:
+        yield image or name, f"the container {name} may gain rights; set allowPrivilegeEscalation: false"

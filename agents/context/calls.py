@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from agents.context.retrieval import Chunk
 
@@ -40,14 +40,18 @@ def named(about: str, chunks: Sequence[Chunk]) -> list[Chunk]:
         for chunk in chunks
         if _last(chunk) in words and len(by_name[_last(chunk)]) <= SHARED and (not classes or _class(chunk) in classes)
     ]
-    # A short class is one chunk: what it defines is named with it.
-    methods = {chunk: _methods(chunk) & words for chunk in chunks if chunk not in whole and not classes}
-    shared = Counter(name for names in methods.values() for name in names)
-    telling += [chunk for chunk, names in methods.items() if any(shared[name] <= SHARED for name in names)]
+    telling += [] if classes else _by_methods(words, [chunk for chunk in chunks if chunk not in whole])
     # Till.count is meant, not all of Till.
     exact = {_class(chunk) for chunk in telling if chunk.name != _class(chunk)}
     whole = [chunk for chunk in whole if _class(chunk) not in exact or chunk.name in words]
     return list(dict.fromkeys([*telling, *sorted(whole, key=lambda chunk: _last(chunk) not in words)]))
+
+
+def _by_methods(words: Set[str], chunks: Sequence[Chunk]) -> list[Chunk]:
+    """Short classes, which are one chunk: what they define is named with them."""
+    methods = {chunk: _methods(chunk) & words for chunk in chunks}
+    shared = Counter(name for names in methods.values() for name in names)
+    return [chunk for chunk, names in methods.items() if any(shared[name] <= SHARED for name in names)]
 
 
 def around(first: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
@@ -58,13 +62,7 @@ def around(first: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
     telling = _telling(chunks)
     begins = {f"{_class(chunk)}.{name}" for chunk in first for name in _BEGINS if _class(chunk)}
     called = [chunk for chunk in chunks if chunk.name in begins] + called_by(first, chunks)
-    names = {_last(chunk) for chunk in first} & telling.keys()
-    # Most pieces of a large repository hold none of the names, which is seen sooner than what they call.
-    callers = [
-        one
-        for one in chunks
-        if any(name in one.text for name in names) and not names.isdisjoint(name for *_, name in _calls(one))
-    ]
+    callers = _callers({_last(chunk) for chunk in first} & telling.keys(), chunks)
     related, left = list[Chunk](), AROUND_CHARS
     for one in dict.fromkeys([*called, *callers]):
         if one not in first and len(related) < MOST and len(one.text) <= left:
@@ -73,6 +71,12 @@ def around(first: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
     bases = _bases(first)
     inherited = [one for one in chunks if _class(one) in bases and len(one.text) <= MEMBER_CHARS]
     return [*related, *(one for one in inherited if one not in first and one not in related)]
+
+
+def _callers(names: Set[str], chunks: Sequence[Chunk]) -> list[Chunk]:
+    # Most pieces of a large repository hold none of the names, which is seen sooner than what they call.
+    near = [one for one in chunks if any(name in one.text for name in names)]
+    return [one for one in near if not names.isdisjoint(name for *_, name in _calls(one))]
 
 
 def called_by(first: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:

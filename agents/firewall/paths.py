@@ -52,6 +52,11 @@ def _odd_spelling(path: str) -> FirewallVerdict | None:
         return deny("encoding", "The path is not valid text.")
     if len(path.encode()) > _MAX_PATH or any(len(part.encode()) > _MAX_PART for part in path.split("/")):
         return deny("too-long", f"The path is longer than {_MAX_PATH} bytes, or a name in it than {_MAX_PART}.")
+    return _other_meaning(path)
+
+
+def _other_meaning(path: str) -> FirewallVerdict | None:
+    """Refuse a path that another program reads as another one."""
     if "\\" in path or _DRIVE.match(path):
         return deny("backslash", "The path uses backslashes or a drive letter; use forward slashes.")
     if path.startswith("~") or "$" in path or "`" in path:

@@ -141,14 +141,18 @@ def _part(tree: ast.Module | ast.stmt, path: str) -> _ModulePart:
                 args=[ast.Constant(value=str() as name), *_],
             ):
                 part.imports += [(file, "") for file in _files(name, above)]
+    part.gives = _given_names(tree, part.names)
+    return part
+
+
+def _given_names(tree: ast.Module | ast.stmt, names: set[str]) -> set[str]:
+    """What a statement binds; `names` are all that it mentions."""
     match tree:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            part.gives.add(name)
+            return {name}
         case ast.Assign(targets=targets):
-            part.gives = {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
-        case _:
-            part.gives = part.names
-    return part
+            return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    return names
 
 
 def _files(name: str, above: list[str], level: int = 0) -> Iterator[str]:

@@ -80,12 +80,7 @@ def _task(number: int, raw: object, given: set[str], problems: list[PlanProblem]
         read, wrong = read_blueprint(blueprint)
         problems += [PlanProblem("bad_blueprint", f"The blueprint of task {number}: {said}") for said in wrong]
         blueprint = json.dumps(read.to_json(), sort_keys=True) if read is not None else ""
-    minutes = raw.get("minutes")
-    if minutes is not None and (isinstance(minutes, bool) or not isinstance(minutes, int)):
-        if isinstance(minutes, float) and minutes.is_integer():
-            minutes = int(minutes)
-        else:
-            problems.append(_wrong(f"`minutes` of task {number}", "a whole number", minutes))
+    minutes = _minutes(number, raw, problems)
     if any(p.severity == "error" for p in problems[before:]):
         return None
     assumed = []
@@ -124,6 +119,16 @@ def _task(number: int, raw: object, given: set[str], problems: list[PlanProblem]
         packages=lists["packages"],
         blueprint=blueprint,
     )
+
+
+def _minutes(number: int, raw: Mapping[Any, Any], problems: list[PlanProblem]) -> int | None:
+    minutes = raw.get("minutes")
+    if isinstance(minutes, float) and minutes.is_integer():
+        return int(minutes)
+    if minutes is None or (isinstance(minutes, int) and not isinstance(minutes, bool)):
+        return minutes
+    problems.append(_wrong(f"`minutes` of task {number}", "a whole number", minutes))
+    return None
 
 
 def _string(number: int, name: str, raw: Mapping[Any, Any], problems: list[PlanProblem]) -> str:

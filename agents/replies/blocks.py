@@ -79,6 +79,9 @@ class BlockReader:
             self.problems.append(f"The block for {path[:200]} has no end{ending}")
             if self.truncated:
                 return
+        self._read_file(path, lines, language, marked=marked)
+
+    def _read_file(self, path: str, lines: list[str], language: str, *, marked: bool) -> None:
         if marked:
             edits, wrong, beside = _edits(path, lines)
             self.problems += wrong

@@ -14,12 +14,8 @@ def with_sections(page: str, part: str) -> str:
     A heading without text stands for its place; a new section follows the one before it.
     """
     there, given = _sections(page), _sections(part)
-    titles, sent = [words for _, words, _ in there[1:]], [words for _, words, _ in given[1:]]
-    if not titles or not sent or given[0][2].strip() or any(titles.count(words) > 1 for words in sent):
-        return part
-    known, lacking = len({*titles} & {*sent}), len({*titles} - {*sent})
-    begins_inside = sent[0] != titles[0] and (sent[0] in titles or given[1][0] > there[1][0])
-    if not begins_inside and (2 * lacking < len(titles) or len(sent) > 2 * known):
+    titles = [words for _, words, _ in there[1:]]
+    if _is_page(there, given):
         return part
     at = len(there)
     for level, words, text in given[1:]:
@@ -33,6 +29,16 @@ def with_sections(page: str, part: str) -> str:
             above = "" if at < len(there) else "\n\n"[len(page) - len(page.rstrip("\n")) :]
             there.insert(at, (level, words, above + text.rstrip() + ("\n" if above or at == len(there) else "\n\n")))
     return "".join(text for _, _, text in there)
+
+
+def _is_page(there: list[tuple[int, str, str]], given: list[tuple[int, str, str]]) -> bool:
+    """Whether the sections that are given are rather a page of their own, or their places are not clear."""
+    titles, sent = [words for _, words, _ in there[1:]], [words for _, words, _ in given[1:]]
+    if not titles or not sent or given[0][2].strip() or any(titles.count(words) > 1 for words in sent):
+        return True
+    known, lacking = len({*titles} & {*sent}), len({*titles} - {*sent})
+    begins_inside = sent[0] != titles[0] and (sent[0] in titles or given[1][0] > there[1][0])
+    return not begins_inside and (2 * lacking < len(titles) or len(sent) > 2 * known)
 
 
 def _sections(page: str) -> list[tuple[int, str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agents.languages.registry import language_of
 from agents.replies.types import Decision, Diagnosis, Verdict, VerdictWord
@@ -66,6 +66,10 @@ def find_diagnosis(prose: Sequence[str]) -> tuple[Diagnosis | None, list[str]]:
             current = current if inside else ""
             continue
         ended = False
+    return _diagnosis(found)
+
+
+def _diagnosis(found: Mapping[str, list[str]]) -> tuple[Diagnosis | None, list[str]]:
     parts = {key: " ".join(values)[:_MAX_FIELD] for key, values in found.items()}
     if not parts.get("cause") and not parts.get("hypothesis"):
         return None, []

@@ -102,10 +102,7 @@ def _called(path: str, node: Node, *, in_tests: bool) -> Iterator[str]:
     if function in ("process.exit", "process.kill") and (in_tests or not _below_function(node)) and _succeeds(given):
         yield f"calls {function}"
     if function in ("Object.defineProperty", "Object.assign", "Reflect.set", "Object.defineProperties") and given:
-        owner, name = dotted(given[0]), string_value(given[1]) if len(given) > 1 else None
-        target = f"{owner}.{name or 'x'}"
-        if _PROTECTED.fullmatch(target) or _LOADER.match(target) or owner in ("assert", "expect"):
-            yield f"sets {owner}.{name or '…'}"
+        yield from _defined(given)
     if not in_tests:
         return
     if function in _MOCKS and given and (module := string_value(given[0])) and _is_tested(path, module):
@@ -113,6 +110,14 @@ def _called(path: str, node: Node, *, in_tests: bool) -> Iterator[str]:
     made = test_call(node)
     if made is not None and "only" in made.marks and not is_setup(path):
         yield f"leaves out other tests by {made.word}.only"
+
+
+def _defined(given: list[Node]) -> Iterator[str]:
+    """What a call sets in an object that decides how tests run."""
+    owner, name = dotted(given[0]), string_value(given[1]) if len(given) > 1 else None
+    target = f"{owner}.{name or 'x'}"
+    if _PROTECTED.fullmatch(target) or _LOADER.match(target) or owner in ("assert", "expect"):
+        yield f"sets {owner}.{name or '…'}"
 
 
 def _succeeds(given: list[Node]) -> bool:

@@ -112,6 +112,18 @@ def _unpacked(data: str) -> str:
 
 def _drawn(cells: list[dict[str, str]]) -> Drawing:
     drawing = Drawing()
+    _add_parts(drawing, cells)
+    labels = {cell.get("parent", ""): _label(cell) for cell in cells if "edgeLabel" in cell.get("style", "")}
+    for cell in cells:
+        start, end = _ends(cell)
+        if start in drawing.parts and end in drawing.parts:
+            backwards = "startArrow=" in cell.get("style", "") and "endArrow=none" in cell.get("style", "")
+            label = _label(cell) or labels.get(cell["id"], "")
+            drawing.link(*((end, start) if backwards else (start, end)), label)
+    return drawing
+
+
+def _add_parts(drawing: Drawing, cells: list[dict[str, str]]) -> None:
     drawn = {
         cell["id"]: cell for cell in cells if cell.get("vertex") == "1" and "edgeLabel" not in cell.get("style", "")
     }
@@ -127,14 +139,6 @@ def _drawn(cells: list[dict[str, str]]) -> Drawing:
     for name, cell in drawn.items():
         if name in drawing.parts and (parent := cell.get("parent", "")) in drawing.parts:
             drawing.parts[name]["group"] = parent
-    labels = {cell.get("parent", ""): _label(cell) for cell in cells if "edgeLabel" in cell.get("style", "")}
-    for cell in cells:
-        start, end = _ends(cell)
-        if start in drawing.parts and end in drawing.parts:
-            backwards = "startArrow=" in cell.get("style", "") and "endArrow=none" in cell.get("style", "")
-            label = _label(cell) or labels.get(cell["id"], "")
-            drawing.link(*((end, start) if backwards else (start, end)), label)
-    return drawing
 
 
 def _ends(cell: dict[str, str]) -> tuple[str, str]:
