@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import dedent, indent
 from typing import Any
 
@@ -42,16 +42,19 @@ def said_once(requirements: Iterable[Mapping[str, Any]], passages: str) -> tuple
                 break
         if not taken:
             rest.append(run)
-    lines = []
-    for row, text, below in zip(rows, texts, examples, strict=True):
-        excluded = " (exclusion)" if row.get("kind") == "non_goal" else ""
-        lines.append(f"- {requirement_name(row)}{excluded}: {text}")
-        lines += below
-        if row.get("before"):
-            lines.append(f"  Built so far is its earlier wording: {row['before']}")
-        lines.extend(f"  - {entry}" for entry in row.get("acceptance") or [])
+    lines = [line for each in zip(rows, texts, examples, strict=True) for line in _lines(*each)]
     said = [_flat(str(one)) for row in rows for one in (row["text"], *(row.get("acceptance") or ()))]
     return "\n".join(lines) or "- (none)", _left(rest, said)
+
+
+def _lines(row: Mapping[str, Any], text: str, below: Sequence[str]) -> Iterator[str]:
+    """A requirement with its examples, its earlier wording and its criteria."""
+    excluded = " (exclusion)" if row.get("kind") == "non_goal" else ""
+    yield f"- {requirement_name(row)}{excluded}: {text}"
+    yield from below
+    if row.get("before"):
+        yield f"  Built so far is its earlier wording: {row['before']}"
+    yield from (f"  - {entry}" for entry in row.get("acceptance") or [])
 
 
 def _runs(passages: str) -> list[list[str]]:

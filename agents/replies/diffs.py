@@ -56,20 +56,22 @@ def read_diff(lines: Sequence[str], path: str = "") -> Diff:
             old, new = (name if name == NOWHERE else path or name for name in named)
             row += 2
         elif _HUNK.match(line) or (row == 0 and line[:1] in ("+", "-", " ") and new):
-            end = row + 1 if _HUNK.match(line) else row
-            body: list[str] = []
-            while end < len(lines) and not (_HUNK.match(lines[end]) or _names(lines, end) or _HEADER.match(lines[end])):
-                body.append(lines[end])
-                end += 1
-            if (problem := _take(body, old, new, out)) and new not in spoilt:
+            start = row + 1 if _HUNK.match(line) else row
+            row = _end_of_hunk(lines, start)
+            if (problem := _take([*lines[start:row]], old, new, out)) and new not in spoilt:
                 out.problems.append(problem)
                 spoilt.add(new)
-            row = end
         else:
             row += 1
     out.edits = [edit for edit in out.edits if edit.path not in spoilt]
     out.files = [file for file in out.files if file.path not in spoilt]
     return out
+
+
+def _end_of_hunk(lines: Sequence[str], row: int) -> int:
+    while row < len(lines) and not (_HUNK.match(lines[row]) or _names(lines, row) or _HEADER.match(lines[row])):
+        row += 1
+    return row
 
 
 def _names(lines: Sequence[str], row: int) -> bool:

@@ -45,8 +45,19 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
         replace = []
     if not any(line.startswith("\t") for line in lines):
         search, replace = _without_tabs(search), _without_tabs(replace)
+    at, search, replace = _located(lines, search, replace)
+    ending = "\r" if newline == "\r\n" else ""
+    last = at + len(search) == len(lines)
+    new = [line + ending for line in replace]
+    if last and new and not content.endswith("\n"):
+        new[-1] = replace[-1]  # the file had no line end at its end and gets none
+    return "\n".join([*lines[:at], *new, *lines[at + len(search) :]])
+
+
+def _located(lines: list[str], search: list[str], replace: list[str]) -> tuple[int, list[str], list[str]]:
+    """Where the searched lines are, as they were found, and what takes their place there. Raises EditRefused."""
     # What stands after the last line end is no line: an empty line is not found there if it is found elsewhere.
-    at, new_lines = _found(lines[:-1] if content.endswith("\n") else lines, search, replace)
+    at, new_lines = _found(lines if lines[-1] else lines[:-1], search, replace)
     if at is None:
         at, new_lines = _found(lines, search, replace)
     if at is None:
@@ -57,13 +68,7 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
         at, new_lines = _found(lines, search, replace)
     if at is None:
         raise EditRefused(_not_found(lines, search))
-    replace = new_lines
-    ending = "\r" if newline == "\r\n" else ""
-    last = at + len(search) == len(lines)
-    new = [line + ending for line in replace]
-    if last and new and not content.endswith("\n"):
-        new[-1] = replace[-1]  # the file had no line end at its end and gets none
-    return "\n".join([*lines[:at], *new, *lines[at + len(search) :]])
+    return at, search, new_lines
 
 
 def _found(lines: Sequence[str], search: Sequence[str], replace: list[str]) -> tuple[int | None, list[str]]:

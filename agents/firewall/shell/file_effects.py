@@ -81,11 +81,12 @@ class FileEffects:
         if only_modes and changing == {"chmod"} and all(mild(run) for run in runs):
             yield _denial_only(self.write_to(start))
         elif narrowed or only_modes or ("-type" in texts and not self.is_workspace(start.text)):
+            if start.text in ("/", "~", "$HOME") and not any(pattern("find", "selects").match(text) for text in texts):
+                yield deny("whole-tree", f"Changes files all over {start.text}.")
+                return
             verdict = self.write_to(start, adds=only_modes, narrow=True)
             if only_modes and start.text != "/" and all(_only_owner(run) for run in runs if run):
                 verdict = _denial_only(verdict)
-            if start.text in ("/", "~", "$HOME") and not any(pattern("find", "selects").match(text) for text in texts):
-                verdict = deny("whole-tree", f"Changes files all over {start.text}.")
             yield _softer(verdict, start.text)
         elif changing != {"mv"} or start.text.startswith(("/", "~", "..")):
             # Moves inside the workspace: where they lead is judged with the command itself.

@@ -122,11 +122,8 @@ class Launchers(Interpreters):
             yield self.nested(texts[0])
             return
         program = texts[0].rpartition("/")[2] if texts else ""
-        if program in names("commands", "shells") or pattern("commands", "pythons").fullmatch(program):
-            code = option_value(rest[1:], "c")
-            placeholder = code is not None and re.fullmatch(r"\s*[\"']?(\{\}|%|@|_)[\"']?\s*", code.text)
-            if placeholder or (code is None and len(rest) == 1):
-                yield approve("text-to-shell", f"{name} lets a shell run lines of text.")
+        if _runs_lines(program, rest):
+            yield approve("text-to-shell", f"{name} lets a shell run lines of text.")
         if (given := self.given_text(simple)) is not None:
             yield from self.simple(SimpleCommand(words=[*rest, *(Word(text) for text in given.split()[:50])]))
         elif program != "kill" or not {"jobs", "lsof"} & set(chain(simple.piped_from)):
@@ -157,11 +154,7 @@ class Launchers(Interpreters):
         rest = after_options(arguments, {"-o", "+o", "--rcfile", "--init-file", "-O"})
         file = next((word.text for word in rest if word.text != "-"), "")
         if script is not None:
-            yield self.nested(script.text)
-            if not script.literal and _FETCH.search(script.text):
-                yield deny("network-to-shell", "A shell runs what the network answers.")
-            if not script.literal and _AT_RUN_TIME.match(script.text) and "SHELL" not in script.text:
-                yield approve("text-to-shell", "A shell runs text known only at run time.")
+            yield from self._script(script)
         elif any(_FETCH.search(text) for text in printed):
             yield deny("network-to-shell", "A shell runs what the network answers.")
         elif printed:
@@ -170,6 +163,13 @@ class Launchers(Interpreters):
             yield self.program_file(file)
         elif not texts or not all(re.fullmatch(r"--?(version|help|V|h)", text) for text in texts):
             yield from self.fed(simple, self.nested, "shell")
+
+    def _script(self, script: Word) -> Iterator[FirewallVerdict]:
+        yield self.nested(script.text)
+        if not script.literal and _FETCH.search(script.text):
+            yield deny("network-to-shell", "A shell runs what the network answers.")
+        if not script.literal and _AT_RUN_TIME.match(script.text) and "SHELL" not in script.text:
+            yield approve("text-to-shell", "A shell runs text known only at run time.")
 
     def python(self, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
         """Judge Python given in the command, as a file or from another program."""
@@ -254,3 +254,13 @@ def _starts(simple: SimpleCommand | None) -> list[Word]:
             if word.text.startswith(("/", "~", "..")):
                 found.append(word)
     return found
+
+
+def _runs_lines(program: str, rest: Sequence[Word]) -> bool:
+    """Whether a shell or Python gets lines of text as its program."""
+    if program not in names("commands", "shells") and not pattern("commands", "pythons").fullmatch(program):
+        return False
+    code = option_value(rest[1:], "c")
+    if code is None:
+        return len(rest) == 1
+    return re.fullmatch(r"\s*[\"']?(\{\}|%|@|_)[\"']?\s*", code.text) is not None

@@ -197,9 +197,7 @@ class _Reader(WordReader):
         named = [part for part in named if part.end_byte not in starts or not self.raw(part).isdigit()]
         for group in self.groups(named):
             if not found.words:
-                prompt = self.raw(group[0]).startswith("$ ")  # a prompt that was copied along
-                kinds_inside = {part.type for one in group for part in descendants(one)}
-                found.built = not prompt and not SUBSTITUTIONS.isdisjoint(kinds_inside)
+                found.built = self.is_built(group)
             found.words += self.words(group)
         while len(found.words) > 1 and named and self.raw(named[0]) in ("time", "coproc"):  # keywords, unless quoted
             named = named[1:]
@@ -209,6 +207,11 @@ class _Reader(WordReader):
         self.remember(found, pairs)
         self.script.commands.append(found)
         return found
+
+    def is_built(self, group: Sequence[Node]) -> bool:
+        """Whether another command makes the first word of a command."""
+        prompt = self.raw(group[0]).startswith("$ ")  # a prompt that was copied along
+        return not prompt and not SUBSTITUTIONS.isdisjoint(part.type for one in group for part in descendants(one))
 
     def split(
         self, node: Node, inside: Sequence[Node], found: SimpleCommand

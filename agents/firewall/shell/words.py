@@ -70,17 +70,21 @@ class WordReader:
                 pieces.append(_Piece(gap.replace("\\\n", "").replace("\\", "")))
             pieces += self.pieces(node, False)
         self.word = around
-        fields: list[tuple[str, bool]] = [("", True)]
-        for piece in pieces:
-            parts = re.split(r"\s+", self.variables.separated(piece.text)) if piece.splits else [piece.text]
-            fields[-1] = (fields[-1][0] + parts[0], fields[-1][1] and piece.literal)
-            fields += [(part, piece.literal) for part in parts[1:]]
-        kept = [(text, literal) for text, literal in fields if text]
+        kept = [(text, literal) for text, literal in self._fields(pieces) if text]
         if not kept:
             return [Word("", all(piece.literal for piece in pieces))] if any(p.quoted for p in pieces) else []
         if all(any(mark in piece.text and piece.literal and not piece.quoted for piece in pieces) for mark in "{,}"):
             return [Word(one, literal) for text, literal in kept for one in braces(text)]
         return [Word(text, literal) for text, literal in kept]
+
+    def _fields(self, pieces: Sequence[_Piece]) -> list[tuple[str, bool]]:
+        """The texts between the blanks that expansion gives, and whether each is literal."""
+        fields: list[tuple[str, bool]] = [("", True)]
+        for piece in pieces:
+            parts = re.split(r"\s+", self.variables.separated(piece.text)) if piece.splits else [piece.text]
+            fields[-1] = (fields[-1][0] + parts[0], fields[-1][1] and piece.literal)
+            fields += [(part, piece.literal) for part in parts[1:]]
+        return fields
 
     def pieces(self, node: Node, quoted: bool) -> Iterator[_Piece]:
         kind, raw = node.type, self.raw(node)

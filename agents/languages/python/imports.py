@@ -86,12 +86,12 @@ def _place(old: ast.Module, one: _Import) -> tuple[int, str]:
         last = block.body[-1]
         return _line_after(last), " " * last.col_offset + one.line()
     text = f"\nif TYPE_CHECKING:\n    {one.line()}" if one.typing else one.line()
-    future = [node for node in body if _is_future(node)]
     head, docstring = _head(body), body[:1] if body and _is_docstring(body[0]) else []
     relative: list[ast.stmt] = [node for node in head if isinstance(node, ast.ImportFrom) and node.level]
     if relative and not (one.level or one.typing or one.module == "__future__"):
-        head = [node for node in head if node not in relative and node not in future]
+        head = [node for node in head if node not in relative and not _is_future(node)]
         docstring, body = [], relative
+    future = [node for node in old.body if one.module == "__future__" and _is_future(node)]
     near = (future if one.module == "__future__" else head)[-1:] or docstring
     if near:
         return _line_after(near[0]), text if near[0] in head else f"\n{text}"

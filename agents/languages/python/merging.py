@@ -244,13 +244,12 @@ class _Merger(Merger[_Body, ast.stmt]):
             return equal
         if _is_main(statement):
             return next((one for one in same if _is_main(one)), None)
-        if isinstance(statement, COMPOUND):
-            names = _names_below(statement)
-            close = [one for one in old.statements if isinstance(one, COMPOUND) and _names_below(one) & names]
-            if len(close) == 1 and _names_below(close[0]) <= names and _header(close[0]) == _header(statement):
-                return close[0]
-            if names and not close and not {key[0] for key in old.keyed} & names:
-                return None
+        names = _names_below(statement) if isinstance(statement, COMPOUND) else set()
+        close = [one for one in old.statements if isinstance(one, COMPOUND) and _names_below(one) & names]
+        if len(close) == 1 and _names_below(close[0]) <= names and _header(close[0]) == _header(statement):
+            return close[0]
+        if names and not close and not {key[0] for key in old.keyed} & names:
+            return None
         raise CannotMerge("it holds code outside of definitions that the file has not, or has otherwise")
 
     def last_place(self, old: _Body, statement: ast.stmt) -> ast.stmt | None:

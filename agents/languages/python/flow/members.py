@@ -139,10 +139,7 @@ class MemberResolver(Resolver):
                 found = join(self.named(str(one), self.inner[node]) for one in names)
                 return hidden(found) or UNKNOWN
             case Rows(columns=columns):
-                place = _place(key)
-                if isinstance(place, int) and place < len(columns):
-                    return columns[place] or UNKNOWN
-                return frozenset({owner})
+                return _column(columns, _place(key)) or frozenset({owner})
             case Klass(node=node, made=False) if self._is_enum(node):
                 return frozenset({Klass(node, made=True)})
             case Klass(node=node, made=True) if isinstance(place := _place(key), int) and place < len(fields_of(node)):
@@ -233,6 +230,10 @@ class MemberResolver(Resolver):
 
 def _place(key: Values) -> Constant | None:
     return next((one.value for one in key if isinstance(one, Text) and len(key) == 1), None)
+
+
+def _column(columns: tuple[Values, ...], place: Constant | None) -> Values:
+    return (columns[place] or UNKNOWN) if isinstance(place, int) and place < len(columns) else NOTHING
 
 
 def _elements(parts: list[ast.expr], place: Constant | None) -> list[tuple[str, ast.expr]]:
