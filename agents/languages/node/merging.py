@@ -38,7 +38,7 @@ _BY_MEMBER = frozenset({"class_body", "interface_body", "object_type", "statemen
 
 
 @dataclass
-class _Body(Body[Item]):
+class _ScriptBody(Body[Item]):
     """The items of a program, a class or a suite."""
 
     script: ScriptTree
@@ -48,12 +48,12 @@ class _Body(Body[Item]):
         return above(self.script, item, self.node)
 
 
-def _body_of(script: ScriptTree, node: Node, items: list[Item]) -> _Body:
-    return _Body(items, by_key(items, lambda item: item.names), script, node)
+def _body_of(script: ScriptTree, node: Node, items: list[Item]) -> _ScriptBody:
+    return _ScriptBody(items, by_key(items, lambda item: item.names), script, node)
 
 
 @dataclass
-class _Merger(Merger[_Body, Item]):
+class _ScriptMerger(Merger[_ScriptBody, Item]):
     edits: Edits
     tests: bool
     assigned = "declared"
@@ -78,26 +78,26 @@ class _Merger(Merger[_Body, Item]):
         parts = map(statement.node.child_by_field_name, ("parameters", "return_type"))
         return [word for part in parts if part is not None for word in (*tokens(part), "|")]
 
-    def conditional(self, body: _Body) -> set[str]:
+    def conditional(self, body: _ScriptBody) -> set[str]:
         return {name for one in body.statements if is_compound(one.node) for name in below_names(one.node)}
 
-    def to_merge(self, body: _Body, inside: str) -> list[Item]:
+    def to_merge(self, body: _ScriptBody, inside: str) -> list[Item]:
         return [one for one in body.statements if one.sort in ("definition", "loose") and not _is_directive(one)]
 
-    def counterpart(self, statement: Item, old: _Body, new: _Body) -> Item | None:
+    def counterpart(self, statement: Item, old: _ScriptBody, new: _ScriptBody) -> Item | None:
         match = super().counterpart(statement, old, new)
         if match is not None and statement.names and len(match.names) > len(statement.names):
             raise CannotMerge(f"{statement.names[0][0]} is declared together with others in the file")
         return match
 
-    def equivalent(self, statement: Item, old: _Body) -> Item | None:
+    def equivalent(self, statement: Item, old: _ScriptBody) -> Item | None:
         alike = (one for one in old.statements if one.sort == "loose" and same(one.node, statement.node))
         equal = next(alike, None)
         if equal is None:
             raise CannotMerge("it holds code outside of definitions that the file has not, or has otherwise")
         return equal
 
-    def last_place(self, old: _Body, statement: Item) -> Item | None:
+    def last_place(self, old: _ScriptBody, statement: Item) -> Item | None:
         """The last of its kind."""
         name = statement.names[0][0]
         call = name.partition(".")[0] if "." in name and " " in name else ""
@@ -105,25 +105,25 @@ class _Merger(Merger[_Body, Item]):
         defined = [one for one in old.statements if one.sort == "definition" and not _is_last(one)]
         return next(iter([*alike[-1:], *defined[-1:], *old.statements[-1:]]), None)
 
-    def put_before(self, old: _Body, new: _Body, near: Item, statement: Item, inside: str) -> None:
+    def put_before(self, old: _ScriptBody, new: _ScriptBody, near: Item, statement: Item, inside: str) -> None:
         at = old.above(near)
         indent = indent_at(old.script, at)
         blank = "\n" if _is_apart(near, statement) else ""
         self.edits.insert(at, f"{self._text(new, statement, indent, inside)}\n{blank}{indent}")
 
-    def put_after(self, old: _Body, new: _Body, near: Item, statement: Item, inside: str) -> None:
+    def put_after(self, old: _ScriptBody, new: _ScriptBody, near: Item, statement: Item, inside: str) -> None:
         indent = indent_at(old.script, near.start)
         blank = "\n" if _is_apart(near, statement) else ""
         at = end_of_line(old.script, near.end)
         self.edits.insert(at, f"\n{blank}{indent}{self._text(new, statement, indent, inside)}")
 
-    def _text(self, new: _Body, item: Item, indent: str, inside: str) -> str:
+    def _text(self, new: _ScriptBody, item: Item, indent: str, inside: str) -> str:
         root = self.edits.was.root
         if not inside and item.inner[0] > item.start and _is_common(root) and not is_module(root):
             raise CannotMerge(f"it exports {item.names[0][0]} by `export`, and the file exports by `module.exports`")
         return shifted(new.script, new.above(item), item.end, new.node, indent)
 
-    def replace(self, old: _Body, new: _Body, was: Item, statement: Item, inside: str) -> None:
+    def replace(self, old: _ScriptBody, new: _ScriptBody, was: Item, statement: Item, inside: str) -> None:
         if was.sort == "loose" or same(was.node, statement.node):
             return
         there, given = _block(was, self.tests), _block(statement, self.tests)
@@ -167,7 +167,7 @@ def merged(path: str, old: str, part: str) -> str:
     if was is None:
         raise CannotMerge("the file itself does not parse")
     tests, edits = is_test(path), Edits(was)
-    merger, there = _Merger(edits, tests), _body_of(was, was.root, items_of(was.root, tests=tests))
+    merger, there = _ScriptMerger(edits, tests), _body_of(was, was.root, items_of(was.root, tests=tests))
     new = read(path, part)
     if new is None:
         owner, new = _owner(path, there, part)
@@ -202,7 +202,7 @@ def _prove(path: str, old: str, text: str) -> None:
         raise CannotMerge(f"{twice[0][0]} would be defined twice")
 
 
-def _owner(path: str, there: _Body, part: str) -> tuple[Item, ScriptTree]:
+def _owner(path: str, there: _ScriptBody, part: str) -> tuple[Item, ScriptTree]:
     """Methods without the line of their class, and the one class of the file that has such methods."""
     new = read(path, f"{_SHELL}{part}\n}}\n")
     body = new.root.named_children[0].child_by_field_name("body") if new is not None else None

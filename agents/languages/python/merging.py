@@ -96,7 +96,7 @@ def merged(path: str, old: str, part: str) -> str:
     except syntax.UNREADABLE as error:
         raise CannotMerge(f"it does not parse ({error})") from None
     edits = _Edits()
-    _Merger(edits).merge(_body_of(was, was.tree.body), _body_of(new, new.tree.body), "")
+    _ModuleMerger(edits).merge(_body_of(was, was.tree.body), _body_of(new, new.tree.body), "")
     add_imports(path, was.tree, new.tree, edits.insert)
     text = edits.applied(was.lines)
     try:
@@ -187,18 +187,18 @@ def borrows(old: str, part: str) -> bool:
 
 
 @dataclass
-class _Body(Body[ast.stmt]):
+class _ModuleBody(Body[ast.stmt]):
     """Statements of a text."""
 
     text: _Text
 
 
-def _body_of(text: _Text, statements: list[ast.stmt]) -> _Body:
-    return _Body(statements, by_key(statements, names_of), text)
+def _body_of(text: _Text, statements: list[ast.stmt]) -> _ModuleBody:
+    return _ModuleBody(statements, by_key(statements, names_of), text)
 
 
 @dataclass
-class _Merger(Merger[_Body, ast.stmt]):
+class _ModuleMerger(Merger[_ModuleBody, ast.stmt]):
     edits: _Edits
 
     def names(self, statement: ast.stmt) -> Iterable[Name]:
@@ -216,16 +216,16 @@ class _Merger(Merger[_Body, ast.stmt]):
         parts = (getattr(statement, name, None) for name in ("args", "returns"))
         return [ast.dump(part) for part in parts if isinstance(part, ast.AST)]
 
-    def conditional(self, body: _Body) -> set[str]:
+    def conditional(self, body: _ModuleBody) -> set[str]:
         return {name for node in body.statements if isinstance(node, COMPOUND) for name in _names_below(node)}
 
-    def to_merge(self, body: _Body, inside: str) -> list[ast.stmt]:
+    def to_merge(self, body: _ModuleBody, inside: str) -> list[ast.stmt]:
         """Not imports, docstrings and fillers; of a class its docstring is merged."""
         kept = [node for node in body.statements if not isinstance(node, IMPORT | ast.Pass)]
         docstring = [node for node in body.statements[:1] if inside and _is_docstring(node)]
         return [node for node in kept if not is_typing_block(node) and (not _is_constant(node) or node in docstring)]
 
-    def check(self, old: _Body, new: _Body, inside: str) -> None:
+    def check(self, old: _ModuleBody, new: _ModuleBody, inside: str) -> None:
         super().check(old, new, inside)
         for key, node in new.keyed.items():
             was = old.keyed.get(key)
@@ -234,7 +234,7 @@ class _Merger(Merger[_Body, ast.stmt]):
             if was is None and not inside and _is_method(node):
                 raise CannotMerge(f"{key[0]} looks like a method and is outside of any class")
 
-    def equivalent(self, statement: ast.stmt, old: _Body) -> ast.stmt | None:
+    def equivalent(self, statement: ast.stmt, old: _ModuleBody) -> ast.stmt | None:
         if _is_constant(statement):
             first = old.statements[0]
             return first if _is_constant(first) else None
@@ -244,34 +244,28 @@ class _Merger(Merger[_Body, ast.stmt]):
             return equal
         if _is_main(statement):
             return next((one for one in same if _is_main(one)), None)
-        names = _names_below(statement) if isinstance(statement, COMPOUND) else set()
-        close = [one for one in old.statements if isinstance(one, COMPOUND) and _names_below(one) & names]
-        if len(close) == 1 and _names_below(close[0]) <= names and _header(close[0]) == _header(statement):
-            return close[0]
-        if names and not close and not {key[0] for key in old.keyed} & names:
-            return None
-        raise CannotMerge("it holds code outside of definitions that the file has not, or has otherwise")
+        return _compound_like(statement, old)
 
-    def last_place(self, old: _Body, statement: ast.stmt) -> ast.stmt | None:
+    def last_place(self, old: _ModuleBody, statement: ast.stmt) -> ast.stmt | None:
         """The last statement before the call of the program."""
         return next((node for node in reversed(old.statements) if not _is_main(node)), None)
 
-    def below(self, old: _Body, place: ast.stmt, statement: ast.stmt, inside: str) -> ast.stmt:
+    def below(self, old: _ModuleBody, place: ast.stmt, statement: ast.stmt, inside: str) -> ast.stmt:
         """`place`, or at the top of a file an import further down that the statement needs when it is run."""
         if inside:
             return place
         needed = self.needed_at_once(statement)
         return max([place, *(one for one in old.statements if needed & set(names_imported(one)))], key=first_line)
 
-    def put_before(self, old: _Body, new: _Body, near: ast.stmt, statement: ast.stmt, inside: str) -> None:
+    def put_before(self, old: _ModuleBody, new: _ModuleBody, near: ast.stmt, statement: ast.stmt, inside: str) -> None:
         text = new.text.text(new.text.above(statement), new.text.last(statement))
         self.edits.insert(old.text.above(near), text + _blank(near, statement, inside))
 
-    def put_after(self, old: _Body, new: _Body, near: ast.stmt, statement: ast.stmt, inside: str) -> None:
+    def put_after(self, old: _ModuleBody, new: _ModuleBody, near: ast.stmt, statement: ast.stmt, inside: str) -> None:
         text = new.text.text(new.text.above(statement), new.text.last(statement))
         self.edits.insert(old.text.last(near) + 1, _blank(near, statement, inside) + text)
 
-    def replace(self, old: _Body, new: _Body, was: ast.stmt, statement: ast.stmt, inside: str) -> None:
+    def replace(self, old: _ModuleBody, new: _ModuleBody, was: ast.stmt, statement: ast.stmt, inside: str) -> None:
         if isinstance(was, ast.ClassDef) and isinstance(statement, ast.ClassDef):
             there, given = _body_of(old.text, was.body), _body_of(new.text, statement.body)
             fills = all(isinstance(one, ast.Pass | ast.Expr) for one in was.body)
@@ -296,6 +290,16 @@ def _blank(near: ast.stmt, node: ast.stmt, inside: str) -> str:
     """The blank lines between two statements."""
     close = not any(isinstance(one, DEFINITION) for one in (near, node))
     return "" if close else "\n" if inside else "\n\n"
+
+
+def _compound_like(statement: ast.stmt, old: _ModuleBody) -> ast.stmt | None:
+    names = _names_below(statement) if isinstance(statement, COMPOUND) else set()
+    close = [one for one in old.statements if isinstance(one, COMPOUND) and _names_below(one) & names]
+    if len(close) == 1 and _names_below(close[0]) <= names and _header(close[0]) == _header(statement):
+        return close[0]
+    if names and not close and not {key[0] for key in old.keyed} & names:
+        return None
+    raise CannotMerge("it holds code outside of definitions that the file has not, or has otherwise")
 
 
 def _names_below(node: ast.stmt) -> set[str]:
