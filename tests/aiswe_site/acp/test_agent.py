@@ -17,7 +17,7 @@ from acp.helpers import embedded_text_resource, resource_block, resource_link_bl
 
 from agents.conversation.state import ChatPlan, PlanStep, StepState
 from aiswe_site.acp import shapes
-from tests.aiswe_site.editor import Editor
+from tests.aiswe_site.acp.editor import Editor
 from tests.aiswe_site.running import COMMAND, WAIT_S, environment
 from tests.prepared import prepared
 from tests.replying_model import ReplyingModel, replying_model
