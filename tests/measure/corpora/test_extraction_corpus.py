@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.tables import each_row
 
 CORPUS = Path(__file__).parents[3] / "measure" / "corpora" / "extraction"
 KINDS = ("requirement", "exclusion", "optional", "question")
@@ -27,7 +27,7 @@ def test_each_document_has_its_expectations_and_the_other_way_round() -> None:
     assert [path.stem for path in DOCUMENTS] == [name(path) for path in EXPECTED if path.parent.name == "documents"]
 
 
-@pytest.mark.parametrize("path", EXPECTED, ids=name)
+@each_row("path", EXPECTED, ids=name)
 def test_expectations_say_what_the_document_is_and_use_known_words_only(path: Path) -> None:
     expected = read(path)
     about = {"language", "style", "half"} | ({"document", "sha256"} if path.parent.name == "expected" else set())
@@ -37,7 +37,7 @@ def test_expectations_say_what_the_document_is_and_use_known_words_only(path: Pa
     assert [set(entry) for kind in KINDS for entry in expected.get(kind, ()) if set(entry) != {"lines"}] == []
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
+@each_row("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_expected_lines_begin_and_end_with_text_of_the_document(path: Path) -> None:
     expected = read(path.with_name(f"{path.stem}.expected.toml"))
     text = path.read_text(encoding="utf-8")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from agents.languages.node.definitions import definitions_of
 from agents.languages.node.text import normal
 from agents.languages.registry import language
@@ -14,6 +12,7 @@ from agents.replies.apply import apply_reply
 from agents.replies.keeping import Keeping
 from agents.replies.parse import parse_reply
 from measure.trials.datasets import TrialTask, load_tasks
+from tests.tables import each_row
 
 FOLDER = Path(__file__).parents[3] / "measure" / "corpora" / "node_exercises"
 TASKS = {task.id: task for task in load_tasks(FOLDER, "folder")}
@@ -59,7 +58,7 @@ def test_one_function_instead_of_the_file_leaves_all_else_as_it_is() -> None:
     assert refused <= 6  # asked again: most of a file may be meant as the file, and one overload of three is unclear
 
 
-@pytest.mark.parametrize("name", sorted(TASKS))
+@each_row("name", sorted(TASKS))
 def test_the_corrected_definition_alone_makes_the_file_right(name: str) -> None:
     task = TASKS[name]
     path, right = next(iter(task.reference.items()))
@@ -75,7 +74,7 @@ def test_the_corrected_definition_alone_makes_the_file_right(name: str) -> None:
     assert not refused, refused
 
 
-@pytest.mark.parametrize("suffix", ["js", "jsx", "ts", "tsx", "mjs"])
+@each_row("suffix", ["js", "jsx", "ts", "tsx", "mjs"])
 def test_a_file_is_replaced_and_edited_in_each_notation(suffix: str) -> None:
     path, old = f"src/app.{suffix}", "export function App() {\n  return 1;\n}\n\nexport const size = 2;\n"
     assert answered(path, old, f"```{suffix} path={path}\n{old.replace('1', '3')}```\n")[0] == old.replace("1", "3")

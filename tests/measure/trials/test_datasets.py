@@ -9,6 +9,7 @@ import pytest
 
 from measure.trials.datasets import SOLUTION, TESTS, BadDataset, load_tasks
 from tests.measure.trials.samples import ROWS, bugfix, exercise, humaneval
+from tests.tables import each_row
 
 
 def test_a_row_becomes_a_module_and_a_test_that_judges_it(tmp_path):
@@ -87,7 +88,7 @@ def test_a_folder_has_start_tests_and_reference(tmp_path):
     assert "empty cart" in task.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "says"),
     [
         ("", "holds no task"),

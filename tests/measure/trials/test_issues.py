@@ -9,6 +9,7 @@ import pytest
 from measure.trials.datasets import BadDataset
 from measure.trials.issues import load_issues, repository_of
 from tests.measure.trials.issue_samples import instances, row
+from tests.tables import each_row
 
 
 def test_rows_are_read_as_a_list_and_as_lines_with_their_tests_as_text_or_list(tmp_path):
@@ -36,7 +37,7 @@ def test_a_bug_with_its_failing_tests_in_the_repository_needs_no_statement(tmp_p
     assert "- test_a.py::test_a" in issue.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "says"),
     [
         ({"base_commit": "main"}, "base_commit (40 digits)"),

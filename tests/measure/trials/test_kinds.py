@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agents.languages.python.mutants import wrongs
 from agents.requirements.injection_hints import odd
 from measure.trials.kinds import KINDS, kind_in
+from tests.tables import each_row
 
 SOURCE = """
 def f(items, low=0.5):
@@ -19,7 +18,7 @@ def f(items, low=0.5):
 """
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+@each_row("kind", KINDS.values(), ids=str)
 def test_a_kind_is_known_by_its_cause_and_by_its_cure_and_is_no_instruction(kind):
     assert kind_in(f"Cause: {kind.cause}.") == kind_in(f"{kind.fix.replace(' ', chr(10), 1)}") == kind.name
     assert not odd(f"{kind.cause}\n{kind.fix}")
@@ -35,7 +34,7 @@ def test_mistakes_of_every_kind_are_made():
     assert found == set(KINDS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "wrong", "kind"),
     [
         ("x = a < b\n", "x = a <= b\n", "boundary"),
