@@ -182,19 +182,19 @@ def test_the_firewall_gives_a_verdict_a_line() -> None:
     assert result.returncode == 1
 
 
-def test_a_clean_folder_passes_and_a_bad_one_blocks(tmp_path: Path) -> None:
-    code, home = tmp_path / "code", tmp_path / "home"
-    code.mkdir()
-    (code / "good.py").write_text(
+def test_a_clean_folder_passes_and_a_bad_one_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "good.py").write_text(
         '"""Adds."""\n\n\ndef add(a: int, b: int) -> int:\n    """Add."""\n    return a + b\n'
     )
-    good = aiswe("gate", str(code), "--tools", "bandit", "--json", home=home)
-    assert (good.returncode, json.loads(good.stdout)["verdict"]) == (0, "pass")
-    (code / "bad.py").write_text("import subprocess\n\nsubprocess.run('ls ' + input(), shell=True)\n")
-    bad = aiswe("gate", str(code), "--tools", "bandit", "--json", home=home)
-    assert (bad.returncode, json.loads(bad.stdout)["verdict"]) == (1, "blocked")
-    assert json.loads(bad.stdout)["findings"][0]["tool"] == "bandit"
-    said = aiswe("gate", str(code), "--tools", "bandit", home=home).stdout.splitlines()
+    gate = ["gate", str(tmp_path), "--tools", "bandit"]
+    assert run([*gate, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "pass"
+    (tmp_path / "bad.py").write_text("import subprocess\n\nsubprocess.run('ls ' + input(), shell=True)\n")
+    assert run([*gate, "--json"]) == 1
+    bad = json.loads(capsys.readouterr().out)
+    assert (bad["verdict"], bad["findings"][0]["tool"]) == ("blocked", "bandit")
+    assert run(gate) == 1
+    said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("✕ HIGH bad.py:3 (bandit: B602")
     assert said[2].startswith("    → ")
     assert said[-1].startswith("✕ blocked: 1 of ")
@@ -246,19 +246,21 @@ def test_a_project_is_made_by_the_operator_and_waits_for_a_worker(tmp_path: Path
     assert "Traceback" not in again.stderr
 
 
-@pytest.mark.parametrize(
+@pytest.mark.django_db
+@each_row(
     "words", [["plan", "show", "99"], ["plan", "approve", "99"], ["run", "start", "99"], ["audit", "verify", "99"]]
 )
-def test_a_number_that_does_not_exist_is_named(words: list[str], tmp_path: Path) -> None:
-    refused = aiswe(*words, "--json", home=tmp_path)
-    assert refused.returncode == 2
-    assert "99" in json.loads(refused.stdout)["error"]
+def test_a_number_that_does_not_exist_is_named(
+    words: list[str], in_process: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, "--json"]) == 2
+    assert "99" in json.loads(capsys.readouterr().out)["error"]
 
 
-def test_a_stranger_cannot_be_acted_as(tmp_path: Path, prd: str) -> None:
-    refused = aiswe("project", "new", "Notes", "--prd", prd, "--as", "nobody", home=tmp_path)
-    assert refused.returncode == 2
-    assert "nobody" in refused.stderr
+@pytest.mark.django_db
+def test_a_stranger_cannot_be_acted_as(in_process: None, prd: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["project", "new", "Notes", "--prd", prd, "--as", "nobody"]) == 2
+    assert "nobody" in capsys.readouterr().err
 
 
 def test_an_unexpected_error_is_one_line_and_a_log_file(

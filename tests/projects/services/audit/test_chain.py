@@ -73,7 +73,7 @@ def test_a_change_of_any_column_is_found_at_its_place(unguarded, column, seq):
 def test_every_row_of_a_long_log_is_covered(unguarded):
     run = a_log(520)  # more than one batch
     assert verify_chain(run.pk).events == 520
-    for seq in range(1, 521, 13):
+    for seq in (1, 2, 250, *range(498, 504), 519, 520):  # around the end of a batch
         rows = Event.objects.filter(run=run, seq=seq)
         rows.update(tokens=F("tokens") + 1)
         assert verify_chain(run.pk).first_bad_seq == seq
