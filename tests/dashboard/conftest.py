@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 import pytest
 from channels.layers import channel_layers
+from django.db import connections
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoDbBlocker
 
 from tests.dashboard.story import Story, tell
+from tests.rows import undone
+
+
+@pytest.fixture(scope="module")
+def told(
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[Story | None]:
+    """The story, written once for a file: what its tests do to it is undone after each. None if one of them commits."""
+    markers = (item.get_closest_marker("django_db") for item in request.session.items if item.path == request.path)
+    if any(marker and marker.kwargs.get("transaction") for marker in markers):
+        yield None
+        return
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch, undone():
+        patch.setattr(
+            connections["default"], "close", lambda: None
+        )  # as Django does after each test; it would undo the story
+        yield tell()
 
 
 @pytest.fixture
-def story(enqueued: list[Any]) -> Story:
+def story(told: Story | None, enqueued: list[Any]) -> Story:
     """One project with everything on its pages."""
-    return tell()
+    return deepcopy(told) or tell()
 
 
 @pytest.fixture

@@ -12,19 +12,18 @@ from django.urls import reverse
 
 from projects.engine import questions
 from projects.services.memory import lessons
-from tests.dashboard.story import CODE, Story, add_code, tell
+from tests.dashboard.story import CODE, Story, add_code
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, enqueued: list[Any]) -> Iterator[Story]:
+def story(story: Story, tmp_path: Path, settings: Any) -> Iterator[Story]:
     settings.AISWE_HOME = tmp_path
     lessons.store.cache_clear()
-    told = tell()
-    add_code(told, {**CODE, "app/hostile.py": "def todos():\n    return '<img src=x onerror=alert(1)>'\n"})
-    yield told
+    add_code(story, {**CODE, "app/hostile.py": "def todos():\n    return '<img src=x onerror=alert(1)>'\n"})
+    yield story
     lessons.store().close()
     lessons.store.cache_clear()
 

@@ -15,7 +15,7 @@ from agents.workspace.git import GitError
 from dashboard.text import highlight
 from projects.services.delivery import files
 from projects.storage.paths import repository_of
-from tests.dashboard.story import CODE, Story, add_code, tell
+from tests.dashboard.story import CODE, Story, add_code
 from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
@@ -30,12 +30,11 @@ ODD = {
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, enqueued: list[Any], client: Client) -> Story:
+def story(story: Story, tmp_path: Path, settings: Any, client: Client) -> Story:
     settings.AISWE_HOME = tmp_path
-    told = tell()
-    add_code(told, ODD)
-    client.force_login(told.owner)
-    return told
+    add_code(story, ODD)
+    client.force_login(story.owner)
+    return story
 
 
 def page(client: Client, story: Story, where: str = "main", status: int = 200) -> str:

@@ -180,8 +180,9 @@ def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
     lessons.store.cache_clear()
     story = tell()
     client.force_login(story.owner)
-    for number, words in enumerate(STRINGS):
-        said = words[:4_000].replace("\x00", "")
+    for start in range(0, len(STRINGS), 4):
+        group = [words[:4_000].replace("\x00", "") or "x" for words in STRINGS[start : start + 4]]
+        said = "\n\n".join(group)
         emit(
             story.run.pk,
             "error",
@@ -189,26 +190,28 @@ def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
             outcome="escalated",
             task_id=story.stuck.pk,
             payload={"message": said},
-            blobs={f"best:{said[:200]}{number}.py": said or "x"},
+            blobs={f"best:{words[:200]}{number}.py": words for number, words in enumerate(group)},
         )
-        values = dict.fromkeys(("signature", "cause", "fix", "task", "run", "failure", "topic"), said[:300] or "x")
-        lessons.store().add(Lesson(id=f"n{number}", reward=1.0, project=story.project.slug, **values))
-        question = approval_requests.ask(
-            story.project,
-            kind="gate",
-            subject=f"reach:{number}",
-            title="x",
-            run=story.run,
-            task=story.stuck,
-            why=said,
-            payload={"paths": [said], "reasons": [said], "rule": said}
-            if number % 2
-            else {"path": said, "reasons": said},
-        )
-        for address in (reverse("task", args=[story.stuck.pk]), reverse("approval", args=[question.pk])):
+        for number, words in enumerate(group, start):
+            values = dict.fromkeys(("signature", "cause", "fix", "task", "run", "failure", "topic"), words[:300])
+            lessons.store().add(Lesson(id=f"n{number}", reward=1.0, project=story.project.slug, **values))
+        pages = [reverse("task", args=[story.stuck.pk])]
+        for payload in ({"paths": group, "reasons": group, "rule": said}, {"path": said, "reasons": said}):
+            question = approval_requests.ask(
+                story.project,
+                kind="gate",
+                subject=f"reach:{start}:{len(pages)}",
+                title="x",
+                run=story.run,
+                task=story.stuck,
+                why=said,
+                payload=payload,
+            )
+            pages.append(reverse("approval", args=[question.pk]))
+        for address in pages:
             answer = client.get(address)
             assert answer.status_code == 200
-            assert not acts(answer.content.decode()), words
+            assert not acts(answer.content.decode()), (address, start)
         assert client.get(reverse("task-best", args=[story.stuck.pk])).status_code == 200
     text = client.get(reverse("memory")).content.decode()
     assert text.count('class="card stack tight lesson"') > len(STRINGS) // 2

@@ -12,19 +12,18 @@ from django.urls import reverse
 from projects.models import Project
 from projects.services.installation import backups
 from projects.storage.paths import repository_of
-from tests.dashboard.story import Story, add_code, finish, move_base, tell
+from tests.dashboard.story import Story, add_code, finish, move_base
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, enqueued: list[Any], client: Client) -> Story:
+def story(story: Story, tmp_path: Path, settings: Any, client: Client) -> Story:
     settings.AISWE_HOME = tmp_path
-    told = tell()
-    add_code(told)
-    client.force_login(told.owner)
-    return told
+    add_code(story)
+    client.force_login(story.owner)
+    return story
 
 
 @pytest.fixture

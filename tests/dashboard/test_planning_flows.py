@@ -25,6 +25,13 @@ from tests.projects.services.planning.test_progress import build, give
 from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def told() -> None:
+    """Each test has the story for itself: some begin without any project."""
+
+
 PRD = "# Todo API\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
 
 

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.presenters import night
 from projects.models import Requirement
 from projects.values.wording import dollars, duration_in_minutes
-from tests.dashboard.story import Story
+from tests.dashboard.story import tell
 from tests.factories import make_user
 from tests.projects.services.insight.year import WEEK, set_prices, tell_year
 
@@ -82,7 +82,8 @@ def test_pages_take_the_same_number_of_queries_whatever_there_is(manager: Client
         assert len(many) == len(few), path
 
 
-def test_a_story_in_work_has_a_report(story: Story, client: Client) -> None:
+def test_a_story_in_work_has_a_report(enqueued: list[object], client: Client) -> None:
+    story = tell()
     client.force_login(story.owner)
     text = client.get("/reports/weekly").content.decode()
     assert "Install httpx" in text

@@ -17,7 +17,7 @@ from projects.models import Run, Task
 from projects.services.delivery.start import how_to_start
 from projects.services.delivery.state import project_state, requirement_states, result
 from projects.storage.paths import repository_of
-from tests.dashboard.story import CODE, Story, add_code, finish, tell
+from tests.dashboard.story import CODE, Story, add_code, finish
 from tests.factories import PRD, make_document, make_plan, make_run
 from tests.rows import emit
 from tests.tables import each_row
@@ -26,13 +26,12 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, enqueued: list[Any], client: Client, monkeypatch: pytest.MonkeyPatch) -> Story:
+def story(story: Story, tmp_path: Path, settings: Any, client: Client, monkeypatch: pytest.MonkeyPatch) -> Story:
     settings.AISWE_HOME = tmp_path
     monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
-    told = tell()
-    add_code(told)
-    client.force_login(told.owner)
-    return told
+    add_code(story)
+    client.force_login(story.owner)
+    return story
 
 
 def page(client: Client, story: Story) -> str:

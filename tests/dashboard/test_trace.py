@@ -13,19 +13,18 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from projects.models import Finding, Task
-from tests.dashboard.story import Story, add_code, finish, tell
+from tests.dashboard.story import Story, add_code, finish
 from tests.factories import make_finding, make_requirement
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, enqueued: list[Any], client: Client) -> Story:
+def story(story: Story, tmp_path: Path, settings: Any, client: Client) -> Story:
     settings.AISWE_HOME = tmp_path
-    told = tell()
-    add_code(told)
-    client.force_login(told.owner)
-    return told
+    add_code(story)
+    client.force_login(story.owner)
+    return story
 
 
 def read(client: Client, where: str) -> str:

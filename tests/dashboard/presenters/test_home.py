@@ -78,8 +78,8 @@ def test_a_viewer_of_nothing_is_shown_the_way_in(client: Client) -> None:
     assert text.index("Watch the demo") < text.index("New project")
 
 
-def test_home_takes_the_same_number_of_queries_for_one_project_as_for_six(client: Client, enqueued) -> None:
-    owner = tell().owner
+def test_home_takes_the_same_number_of_queries_for_one_project_as_for_six(story: Story, client: Client) -> None:
+    owner = story.owner
     client.force_login(owner)
     client.get("/")
     with CaptureQueriesContext(connection) as few:
