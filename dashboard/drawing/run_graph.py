@@ -83,7 +83,7 @@ def graph_of_run(run: Run, tasks: Sequence[Task], *, chosen: str = "", layer: in
     critical, hold = set(graph.critical), graph.bottleneck
     found: dict[str, Any] = {
         "minutes_left": graph.minutes_left,
-        "about": max(graph.minutes, sum(task.minutes for task in tasks) // max(1, _at_a_time(run))),
+        "about": max(graph.minutes, sum(task.minutes for task in tasks) // run.project.parallel_tasks),
         "hold": hold,
         "level": "cards" if len(tasks) <= MOST_CARDS else "layers" if len(tasks) <= MOST_LAYERED else "overview",
     }
@@ -91,10 +91,6 @@ def graph_of_run(run: Run, tasks: Sequence[Task], *, chosen: str = "", layer: in
     if found["level"] == "cards":
         return found | _cards(graph, cells)
     return found | _layers(graph, cells, chosen, layer, whole=found["level"] == "layers")
-
-
-def _at_a_time(run: Run) -> int:
-    return int(run.project.limits.get("parallel_tasks", 2))
 
 
 def _cell(task: Task, graph: RunGraph, is_critical: bool, is_chosen: bool) -> dict[str, Any]:

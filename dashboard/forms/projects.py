@@ -148,10 +148,6 @@ class AutonomyForm(forms.Form):
     )
 
 
-def _agents() -> list[tuple[str, str]]:
-    return [("", "The product's own coder"), *((name, name) for name in outside.names())]
-
-
 class SettingsForm(AutonomyForm):
     """The settings of a project that its page shows, by the names of its columns."""
 
@@ -161,7 +157,7 @@ class SettingsForm(AutonomyForm):
         help_text="Where its code runs; auto is Docker when it is ready, else bubblewrap.",
     )
     coder_agent = forms.ChoiceField(
-        choices=_agents,
+        choices=lambda: [("", "The product's own coder"), *((name, name) for name in outside.names())],
         required=False,
         label="Code is written by",
         help_text="Another agent works on a copy in a sandbox; tests, gates and reviews are the same.",

@@ -208,7 +208,7 @@ def _ready(run: Run, tasks: Sequence[Task]) -> str:
     resting = [task for task in ready if is_outage(task)]
     if resting:
         return f"{says(resting[0])}; it is tried again by itself"
-    limit = int(run.project.limits.get("parallel_tasks", 2))
+    limit = run.project.parallel_tasks
     if not ready or sum(task.status == Task.Status.RUNNING for task in tasks) < limit:
         return f"{len(ready)} ready for a free worker" if ready else ""
     may = those_who_may("project.edit")

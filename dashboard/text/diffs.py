@@ -87,47 +87,64 @@ def _starts_a_file(rows: list[str], number: int) -> bool:
     return len(after) == 2 and after[0].startswith("+++ ") and bool(_HUNK.match(after[1]))
 
 
+class _Reader:
+    """The files that were read so far, and where the hunk stands that is being read."""
+
+    def __init__(self) -> None:
+        self.files: list[FileDiff] = []
+        self.current = FileDiff("")
+        self.old = self.new = 0
+        self.in_hunk = False
+
+    def begin(self, path: str, *lines: DiffLine) -> None:
+        self.current = FileDiff(path, list(lines))
+        self.files.append(self.current)
+
+    def read(self, rows: list[str], number: int) -> None:
+        row = rows[number]
+        if row.startswith("diff --git "):
+            self.begin(row.rpartition(" b/")[2])
+            self.in_hunk = False
+        elif row.startswith("--- ") and (not self.in_hunk or _starts_a_file(rows, number)):
+            self.in_hunk = False
+            if not self.files or any(line.kind != "note" for line in self.files[-1].lines):
+                self.begin(_path_of(row))
+        elif not self.in_hunk and row.startswith("+++ "):
+            self.current.path = self.current.path if row.strip() == "+++ /dev/null" else _path_of(row)
+        elif match := _HUNK.match(row):
+            self.in_hunk = True
+            self.old, self.new = int(match[1]), int(match[2])
+            if not self.current.change:
+                self.current.lines.append(DiffLine("hunk", row))
+        elif not (self.in_hunk and self.read_line(row)):
+            self.read_note(row)
+
+    def read_line(self, row: str) -> bool:
+        """Take a line of the hunk; False for one that is none."""
+        kind = {"+": "add", "-": "del", " ": "ctx", "": "ctx"}.get(row[:1])
+        if kind is None:
+            return False
+        added, removed = kind == "add", kind == "del"
+        numbers = None if added else self.old, None if removed else self.new
+        self.current.lines.append(DiffLine(kind, row[1:], *numbers))
+        self.current.added += added
+        self.current.removed += removed
+        self.old += not added
+        self.new += not removed
+        return True
+
+    def read_note(self, row: str) -> None:
+        if self.files and not self.in_hunk and row.startswith(("new file mode ", "deleted file mode ")):
+            self.current.change = "new file" if row.startswith("new") else "deleted file"
+        elif self.files and not row.startswith("index "):
+            self.current.lines.append(DiffLine("note", row))
+        elif row.strip() and not self.files:
+            self.begin("(no file named)", DiffLine("note", row))
+
+
 def parse(diff: str) -> tuple[list[FileDiff], int]:
     """Files of a unified diff, and how many lines were left out because there are more than MAX_LINES."""
-    files: list[FileDiff] = []
-    current = FileDiff("")
-    old = new = 0
-    in_hunk = False
-    rows = diff.splitlines()
-    for number, row in enumerate(rows[:MAX_LINES]):
-        if row.startswith("diff --git "):
-            current = FileDiff(row.rpartition(" b/")[2])
-            files.append(current)
-            in_hunk = False
-        elif row.startswith("--- ") and (not in_hunk or _starts_a_file(rows, number)):
-            in_hunk = False
-            if not files or any(line.kind != "note" for line in files[-1].lines):
-                current = FileDiff(_path_of(row))
-                files.append(current)
-        elif not in_hunk and row.startswith("+++ "):
-            current.path = current.path if row.strip() == "+++ /dev/null" else _path_of(row)
-        elif match := _HUNK.match(row):
-            in_hunk = True
-            old, new = int(match[1]), int(match[2])
-            if not current.change:
-                current.lines.append(DiffLine("hunk", row))
-        elif in_hunk and row.startswith("+"):
-            current.lines.append(DiffLine("add", row[1:], None, new))
-            current.added += 1
-            new += 1
-        elif in_hunk and row.startswith("-"):
-            current.lines.append(DiffLine("del", row[1:], old, None))
-            current.removed += 1
-            old += 1
-        elif (in_hunk and row.startswith(" ")) or (in_hunk and row == ""):
-            current.lines.append(DiffLine("ctx", row[1:], old, new))
-            old += 1
-            new += 1
-        elif files and not in_hunk and row.startswith(("new file mode ", "deleted file mode ")):
-            current.change = "new file" if row.startswith("new") else "deleted file"
-        elif files and not row.startswith("index "):
-            current.lines.append(DiffLine("note", row))
-        elif row.strip() and not files:
-            current = FileDiff("(no file named)", [DiffLine("note", row)])
-            files.append(current)
-    return files, max(0, len(rows) - MAX_LINES)
+    reader, rows = _Reader(), diff.splitlines()
+    for number in range(min(len(rows), MAX_LINES)):
+        reader.read(rows, number)
+    return reader.files, max(0, len(rows) - MAX_LINES)

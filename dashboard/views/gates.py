@@ -31,21 +31,16 @@ def gate(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     if request.method == "POST":
         return _send_back(request, task)
     found = weaknesses_of(task)
-    waiting = {
-        row.payload.get("finding"): row
-        for row in task.approvals.filter(kind=Approval.Kind.GATE, status=Approval.Status.PENDING)
-    }
-    for one in found:
-        for row in one.findings:
-            row.second = waiting.get(row.pk)  # type: ignore[attr-defined]  # only this page shows it
+    _mark_waiting(task, found)
+    left = [one for one in found if not one.fixed]
     open_ones = [one for one in found if one.must]
     asked = send_back.gate_question(task)
     files, left_out = change_of(task)
     tries = tries_of(list(task.attempts.all()))
     context = {
         "found": found,
-        "severe": [one for one in found if not one.fixed and not one.lesser],
-        "lesser": [one for one in found if not one.fixed and one.lesser],
+        "severe": [one for one in left if not one.lesser],
+        "lesser": [one for one in left if one.lesser],
         "fixed": [one for one in found if one.fixed],
         "to_fix": open_ones,
         "blocking": [one for one in found if one.blocks],
@@ -62,6 +57,14 @@ def gate(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
         "left_out": left_out,
     }
     return show(request, "pages/gate.html", context)
+
+
+def _mark_waiting(task: Task, found: list[FindingGroup]) -> None:
+    """Give each finding the question to a second person about it, if one is open."""
+    asking = task.approvals.filter(kind=Approval.Kind.GATE, status=Approval.Status.PENDING)
+    waiting = {row.payload.get("finding"): row for row in asking}
+    for row in [row for one in found for row in one.findings]:
+        row.second = waiting.get(row.pk)  # type: ignore[attr-defined]  # only this page shows it
 
 
 def _verdict(task: Task, found: list[FindingGroup]) -> dict[str, object]:

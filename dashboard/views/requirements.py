@@ -95,9 +95,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "left_over": documents.left_over(document),
             "hints": documents.hints(document),
             "kinds": Requirement.Kind.choices,
-            "counts": {
-                status: sum(r.status == status for r in found) for status in ("proposed", "accepted", "rejected")
-            },
+            "counts": Counter(row.status for row in found),
             "newest": newest,
             "is_newest": document == newest,
             "in_force": in_force if len(in_force) > 1 else (),

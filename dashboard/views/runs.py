@@ -106,25 +106,7 @@ def _run_page(request: AuthenticatedHttpRequest, run: Run, seq: int | None, view
     context |= {"view": view} | (_next(run) if shown.at is None else {})  # what came of it later
     if seq is not None:
         context |= inspection.inspected(run, seq)
-    if wanted.is_all:
-        parts = stream.sections(run, around=seq)
-        loaded = [part for part in parts if part.rows is not None]
-        context |= {
-            "sections": parts,
-            "shown": run.last_seq,
-            "older": min((p.n for p in loaded if p.n > 0), default=None),
-        }
-        if context["older"] is not None:
-            context["older_seq"] = context["older"] * CHUNK
-    else:
-        before = number(request.GET, "before")
-        seqs = stream.seqs_of(run, wanted)
-        page = seqs[: bisect_left(seqs, before) if before else None][-stream.FILTERED_PAGE :]
-        context |= {
-            "rows": list(stream.events_of(run).filter(seq__in=page)),
-            "shown": len(seqs),
-            "before": page[0] if len(page) == stream.FILTERED_PAGE else None,
-        }
+    context |= _sections(run, seq) if wanted.is_all else _filtered(run, wanted, number(request.GET, "before"))
     context |= {
         "totals": shown.totals,
         "tasks": run_graph.listed(shown.tasks),
@@ -142,6 +124,22 @@ def _run_page(request: AuthenticatedHttpRequest, run: Run, seq: int | None, view
     if view == "result":
         context |= _result(request, run)
     return show(request, "pages/run.html", context, part="run_moment")
+
+
+def _sections(run: Run, around: int | None) -> dict[str, Any]:
+    parts = stream.sections(run, around=around)
+    older = min((part.n for part in parts if part.rows is not None and part.n > 0), default=None)
+    return {"sections": parts, "shown": run.last_seq, "older": older, "older_seq": older and older * CHUNK}
+
+
+def _filtered(run: Run, wanted: stream.Filter, before: int | None) -> dict[str, Any]:
+    seqs = stream.seqs_of(run, wanted)
+    page = seqs[: bisect_left(seqs, before) if before else None][-stream.FILTERED_PAGE :]
+    return {
+        "rows": list(stream.events_of(run).filter(seq__in=page)),
+        "shown": len(seqs),
+        "before": page[0] if len(page) == stream.FILTERED_PAGE else None,
+    }
 
 
 def _view(request: AuthenticatedHttpRequest, run: Run, seq: int | None) -> str:

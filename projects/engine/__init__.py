@@ -1,1 +1,1 @@
-"""Connects the engine to the database: events, tasks, paths on disk, models, sandboxes."""
+"""Connects the engine to the database: events, tasks, models, sandboxes."""

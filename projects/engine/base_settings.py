@@ -77,33 +77,42 @@ def _parsed(text: str) -> tuple[dict[str, Any], list[str]]:
 
 def checked_edits(edits: Mapping[str, Any]) -> dict[str, Any]:
     """Words for the test runner, folders and limits as people write them. Raises BadInput."""
-    found: dict[str, Any] = {}
+    services = edits.get("services", [])
+    if not isinstance(services, list) or not all(name in KINDS for name in services):
+        raise BadInput(f"services must be a list of {', '.join(KINDS)}.")
+    kinds = [{"kind": name} for name in dict.fromkeys(services)]
+    given = {"services": kinds, "environment": _environment(edits.get("environment", {}))}
+    return _words(edits) | {name: value for name, value in given.items() if value} | _seconds(edits)
+
+
+def _words(edits: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, list[str]] = {}
     for name in ("arguments", "python_path", "plugins"):
         words = edits.get(name, [])
         if not isinstance(words, list) or not all(isinstance(word, str) and 0 < len(word) < 300 for word in words):
             raise BadInput(f"{name} must be a list of words.")
         if words:
-            found[name] = [str(word) for word in words[:50]]
+            found[name] = words[:50]
     for folder in found.get("python_path", []):
         if folder.startswith("/") or ".." in folder.split("/"):
             raise BadInput(f"{folder[:80]!r} is not a folder of the repository.")
     if not all(re.fullmatch(r"[A-Za-z_][\w.]*", name) for name in found.get("plugins", [])):
         raise BadInput("plugins must be names of modules.")
-    services = edits.get("services", [])
-    if not isinstance(services, list) or not all(name in KINDS for name in services):
-        raise BadInput(f"services must be a list of {', '.join(KINDS)}.")
-    if services:
-        found["services"] = [{"kind": name} for name in dict.fromkeys(services)]
-    environment = edits.get("environment", {})
-    if not isinstance(environment, Mapping):
+    return found
+
+
+def _environment(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping):
         raise BadInput("environment must be a table of names and values.")
-    for name, value in environment.items():
+    for name, value in given.items():
         if not re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", str(name)) or name.startswith(_OURS) or not isinstance(value, str):
             raise BadInput(f"The variable {str(name)[:60]!r} cannot be set for tests.")
-        found.setdefault("environment", {})[name] = value[:1000]
-    for name in ("test_seconds", "suite_seconds"):
-        if (seconds := edits.get(name)) is not None:
-            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= MOST_SECONDS:
-                raise BadInput(f"{name} must be a number from 1 to {MOST_SECONDS:,}.")
-            found[name] = float(seconds)
-    return found
+    return {name: value[:1000] for name, value in given.items()}
+
+
+def _seconds(edits: Mapping[str, Any]) -> dict[str, float]:
+    found = {name: edits[name] for name in ("test_seconds", "suite_seconds") if edits.get(name) is not None}
+    for name, seconds in found.items():
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= MOST_SECONDS:
+            raise BadInput(f"{name} must be a number from 1 to {MOST_SECONDS:,}.")
+    return {name: float(seconds) for name, seconds in found.items()}

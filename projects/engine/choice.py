@@ -10,7 +10,7 @@ from django.conf import settings
 
 from agents.firewall.trifecta import is_outside
 from agents.llm.base import Provider, Timeouts
-from agents.llm.catalog import Catalog, Choice, Server, split_models
+from agents.llm.catalog import Catalog, Server, split_models
 from agents.llm.chain import ModelChain
 from agents.llm.registry import make_provider, model_servers
 from agents.personas import PERSONAS
@@ -54,7 +54,8 @@ def provider_of(own: str, persona: str) -> Provider:
         server, model = book.resolve(spec)
         members.append(_usual(server, model, book, spec))
         outside.append(is_outside(server.url))
-    if len(members) == 1 and _is_usual(choice):
+    is_usual = choice.temperature is None and choice.max_tokens is None and choice.protocol == "fences"
+    if len(members) == 1 and is_usual:
         return members[0]
     return ModelChain(
         tuple(members),
@@ -100,7 +101,3 @@ def _made(server: Server, model: str, window: int, thinking: int | None, timeout
         timeouts=timeouts,
         key_variable=server.key_variable,
     )
-
-
-def _is_usual(choice: Choice) -> bool:
-    return choice.temperature is None and choice.max_tokens is None and choice.protocol == "fences"

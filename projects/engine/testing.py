@@ -54,11 +54,7 @@ def on_request(project: Project, module: str, *, target: float, rounds: int, by:
     _need_module(repository, module)
     _need_free(repository, branch)
     queued = RunQueued(
-        summary=f"tests for {module}",
-        role="user",
-        kind=Run.Kind.TESTS,
-        module=module,
-        recording=project.is_recording,
+        summary=f"tests for {module}", role="user", kind=Run.Kind.TESTS, module=module, recording=project.is_recording
     )
     with run_on_request(project, queued, by, known=(NoModule, SuiteFails)) as (run, event_log):
         store, name = NoTaskStore(), f"tests-{run.pk}"

@@ -20,7 +20,6 @@ from agents.llm.base import LLMError, ModelMissing, ModelTimeout, ModelUnavailab
 from agents.llm.scripted_server.scenario import ScenarioError
 from agents.workspace.git import DiskFull, GitError, RepositoryDamaged
 from projects.engine import building, planning, sandboxes
-from projects.engine.priority import longest_first
 from projects.errors import LostRace, ProjectsError
 from projects.models import Plan, RequirementDocument, Run, Task, Transition
 from projects.models.project import NO_APPROVAL
@@ -31,6 +30,7 @@ from projects.services.delivery.attestations import attest_merges
 from projects.services.operations import releases
 from projects.services.planning import documents, plans, runs
 from projects.services.work import leases, tasks
+from projects.services.work.graphs import longest_first
 from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.storage.disk_space import NoRoom
@@ -150,24 +150,29 @@ def schedule_run(run_id: int) -> None:
     working = Task.objects.filter(run=run, status=Task.Status.RUNNING).count()
     if (why := hours.rests(run.pk, timezone.now())) is not None:
         return runs.set_wait(run, *why) if ready and not working and run.status == Run.Status.RUNNING else None
-    free = max(1, int(run.project.limits.get("parallel_tasks", 2))) - working
+    free = run.project.parallel_tasks - working
     moment = timezone.now() - LATER
     resting = [task for task in ready if task.wait_reason in OUTAGES and _moved_after(task, moment)]
     for task in [task for task in longest_first(run.pk, ready) if task not in resting][: max(0, free)]:
         enqueue("projects.jobs.run_task", task.pk)
-    run.refresh_from_db()
+    all_rest = bool(ready) and not working and len(resting) == len(ready)
     with suppress(ProjectsError):  # somebody moved the run in this moment: what follows is theirs to say
-        if ready or working:
-            if run.status == Run.Status.NEEDS_YOU:
-                move_run(run, Run.Status.RUNNING, actor=this_worker())
-            if run.status == Run.Status.RUNNING:
-                all_wait = not working and len(resting) == len(ready)
-                if all_wait:
-                    runs.set_wait(run, WaitReason.RESTING_TASKS, f"{resting[0].key} is {resting[0].why}")
-                else:
-                    runs.set_wait(run, None)
-        elif run.status == Run.Status.RUNNING and (detail := runs.tasks_for_a_person(run.pk)):
-            move_run(run, Run.Status.NEEDS_YOU, wait=WaitReason.TASKS, reason=detail, actor=this_worker())
+        _show_state(run, resting[0] if all_rest else None, bool(ready or working))
+
+
+def _show_state(run: Run, resting: Task | None, moving: bool) -> None:
+    """Say on a run that its tasks move, that all of them rest (`resting` is the first), or that they need a person."""
+    run.refresh_from_db()
+    if moving and run.status == Run.Status.NEEDS_YOU:
+        move_run(run, Run.Status.RUNNING, actor=this_worker())
+    if run.status != Run.Status.RUNNING:
+        return
+    if resting is not None:
+        runs.set_wait(run, WaitReason.RESTING_TASKS, f"{resting.key} is {resting.why}")
+    elif moving:
+        runs.set_wait(run, None)
+    elif detail := runs.tasks_for_a_person(run.pk):
+        move_run(run, Run.Status.NEEDS_YOU, wait=WaitReason.TASKS, reason=detail, actor=this_worker())
 
 
 def _packed(run: Run) -> None:

@@ -94,6 +94,11 @@ class Project(models.Model):
         """True when the model's words are played from a recording."""
         return self.model_name.startswith(RECORDING)
 
+    @property
+    def parallel_tasks(self) -> int:
+        """How many of its tasks may be worked on at a time."""
+        return max(1, int(self.limits.get("parallel_tasks", 2)))
+
 
 class Membership(models.Model):
     """A user's role in a project."""

@@ -10,11 +10,11 @@ from django.test import Client
 from django.urls import reverse
 
 from aiswe_site.cli.app import run as aiswe
-from projects.engine.priority import longest_first
 from projects.errors import BadInput
 from projects.models import Plan, Run, SiteEvent, Task
 from projects.services.planning import documents, plans, runs
 from projects.services.work import tasks
+from projects.services.work.graphs import longest_first
 from tests.factories import PRD, make_document, make_plan, make_project, make_run, owner_of, plan_content
 from tests.projects.jobs_driver import small_replies
 from tests.rows import undone

@@ -54,11 +54,7 @@ def envelope(commit: str, predicate: Mapping[str, Any], key: Ed25519PrivateKey) 
     }
     payload = canonical_json(statement).encode()
     signature = {"keyid": signing.fingerprint(key.public_key()), "sig": signing.sign(_signed_bytes(payload), key)}
-    packed = {
-        "payloadType": PAYLOAD_TYPE,
-        "payload": base64.b64encode(payload).decode(),
-        "signatures": [signature],
-    }
+    packed = {"payloadType": PAYLOAD_TYPE, "payload": base64.b64encode(payload).decode(), "signatures": [signature]}
     return json.dumps(packed, sort_keys=True)
 
 

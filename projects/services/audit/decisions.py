@@ -15,6 +15,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import connection
+from django.db.models import QuerySet
 
 from agents.events.base import KINDS, EventKind
 from agents.events.lifecycle import ApprovalDecided, PlanApproved, PlanRejected, RunMoved, TaskMoved
@@ -27,6 +28,7 @@ from projects.services.audit.checkpoints import NOTED
 
 # States that nothing reaches without a move.
 DECISIVE = frozenset({"approved", "rejected", "merged", "skipped", "finished", "failed", "cancelled"})
+Moved = tuple[str, int]  # what a move is of: "run", "task" or "plan", and its id
 CREATOR_ROLES = (Role.ARCHITECT, Role.MANAGER, Role.DEVELOPER)
 
 
@@ -76,8 +78,8 @@ def _name(user: Any) -> str:
 
 def _decided(which: dict[str, int], began: datetime | None) -> Iterator[Difference]:
     """Approvals and dispositions against the answers in the trails."""
-    answers: dict[int, tuple[str, str, str]] = {}
-    disposed: dict[int, tuple[str, str, str, str]] = {}
+    answers: dict[int, tuple[str, ...]] = {}
+    disposed: dict[int, tuple[str, ...]] = {}
     for event in _rows(frozenset({ApprovalDecided.type}), which):
         said = event.payload
         if said.get("approval") is not None:
@@ -87,18 +89,7 @@ def _decided(which: dict[str, int], began: datetime | None) -> Iterator[Differen
             disposed[said["finding"]] = (said["answer"], *people, said.get("reason", ""))
     for row in SiteEvent.objects.filter(action="approval.decided"):
         answers[row.detail["approval"]] = (row.detail["answer"], row.actor, row.detail.get("reason", ""))
-    approvals = Approval.objects.filter(**which).select_related("decided_by")
-    for approval in approvals.iterator(chunk_size=500):
-        now = (approval.status, _name(approval.decided_by), approval.reason)
-        recorded = answers.get(approval.pk)
-        old = approval.run_id is None and (began is None or (approval.decided_at or began) < began)
-        if approval.status == Approval.Status.PENDING:
-            if recorded:
-                yield _differs("approval", approval.pk, "pending", recorded[:2])
-        elif recorded is None and not old:
-            yield Difference(f"approval {approval.pk}", f"it is {now[0]}, and no trail records that anybody decided it")
-        elif recorded is not None and recorded != now:
-            yield _differs("approval", approval.pk, now, recorded)
+    yield from _answered(which, began, answers)
     findings = Finding.objects.select_related("decided_by", "seconded_by")
     if which:
         findings = findings.filter(task__run=which["run"])
@@ -111,6 +102,23 @@ def _decided(which: dict[str, int], began: datetime | None) -> Iterator[Differen
             yield _differs("finding", finding.pk, said_now, then)
 
 
+def _answered(
+    which: dict[str, int], began: datetime | None, answers: dict[int, tuple[str, ...]]
+) -> Iterator[Difference]:
+    approvals = Approval.objects.filter(**which).select_related("decided_by")
+    for approval in approvals.iterator(chunk_size=500):
+        now = (approval.status, _name(approval.decided_by), approval.reason)
+        recorded = answers.get(approval.pk)
+        old = approval.run_id is None and (began is None or (approval.decided_at or began) < began)
+        if approval.status == Approval.Status.PENDING:
+            if recorded:
+                yield _differs("approval", approval.pk, "pending", recorded[:2])
+        elif recorded is None and not old:
+            yield Difference(f"approval {approval.pk}", f"it is {now[0]}, and no trail records that anybody decided it")
+        elif recorded is not None and recorded != now:
+            yield _differs("approval", approval.pk, now, recorded)
+
+
 def _differs(kind: str, pk: int, now: object, recorded: object) -> Difference:
     def words(value: object) -> str:
         return ", ".join(str(part) or "–" for part in value) if isinstance(value, tuple) else str(value)
@@ -120,18 +128,13 @@ def _differs(kind: str, pk: int, now: object, recorded: object) -> Difference:
 
 def _moves(which: dict[str, int]) -> Iterator[Difference]:
     """The history and the state of runs and tasks against the moves in the streams; of plans against the history."""
-    recorded: dict[tuple[str, int], list[tuple[str, str, str, str]]] = defaultdict(list)
+    recorded: dict[Moved, list[tuple[str, str, str, str]]] = defaultdict(list)
     for event in _rows(_kinds(TaskMoved) | _kinds(RunMoved), which):
         kind, pk = ("task", event.task_id) if event.task_id is not None else ("run", event.run_id)
         said = event.payload
         recorded[kind, int(pk)].append((said["from"], said["to"], clean_line(said["reason"], 300), event.actor))
-    states: dict[tuple[str, int], str] = {}
-    runs = Run.objects.filter(pk=which["run"]) if which else Run.objects.all()
-    states |= {("run", pk): status for pk, status in runs.values_list("pk", "status")}
-    states |= {("task", pk): status for pk, status in Task.objects.filter(**which).values_list("pk", "status")}
-    if not which:
-        states |= {("plan", pk): status for pk, status in Plan.objects.values_list("pk", "status")}
-    history: dict[tuple[str, int], list[tuple[str, str, str, str]]] = defaultdict(list)
+    states = _states(which)
+    history: dict[Moved, list[tuple[str, str, str, str]]] = defaultdict(list)
     for move in Transition.objects.order_by("pk").iterator(chunk_size=500):
         key = (move.kind, move.object_id)
         if key in states or (not which and key in recorded):
@@ -147,6 +150,15 @@ def _moves(which: dict[str, int]) -> Iterator[Difference]:
             yield _differs(kind, pk, states[key], there[-1][1])
         elif not there and key in states and states[key] in DECISIVE:
             yield Difference(f"{kind} {pk}", f"it is {states[key]}, and its history records no move")
+
+
+def _states(which: dict[str, int]) -> dict[Moved, str]:
+    rows: dict[str, QuerySet[Any]] = {
+        "run": Run.objects.filter(**({"pk": which["run"]} if which else {})),
+        "task": Task.objects.filter(**which),
+        "plan": Plan.objects.none() if which else Plan.objects.all(),
+    }
+    return {(kind, pk): status for kind, found in rows.items() for pk, status in found.values_list("pk", "status")}
 
 
 def _plans(began: datetime | None) -> Iterator[Difference]:

@@ -20,12 +20,7 @@ PLACE = 0x61697377  # which advisory lock of PostgreSQL stands for "the end of t
 
 
 def note(
-    actor: Any,
-    action: str,
-    subject: str = "",
-    detail: Mapping[str, Any] | None = None,
-    *,
-    outcome: str = "ok",
+    actor: Any, action: str, subject: str = "", detail: Mapping[str, Any] | None = None, *, outcome: str = "ok"
 ) -> SiteEvent:
     """Add one row to the site's trail.
 

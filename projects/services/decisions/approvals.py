@@ -106,12 +106,7 @@ def _apply_second(approval: Approval, by: User) -> None:
     if not can(first, approval.project, "gate.override"):
         raise StaleVersion(f"{first.get_username()} can no longer override gates. Decide again.")
     findings.apply_disposition(
-        finding,
-        by=first,
-        disposition=asked["disposition"],
-        reason=asked["reason"],
-        expires_at=expires_at,
-        second=by,
+        finding, by=first, disposition=asked["disposition"], reason=asked["reason"], expires_at=expires_at, second=by
     )
 
 

@@ -240,12 +240,8 @@ class _Known:
         named = [event for name in names for event in self.by_name[name]]
         fits = [event for event in named if event.task_id in own or event.run_id in runs or event.task_id is None]
         found = {event.pk: event for event in (*fits, *(event for pk in own for event in self.by_task[pk]))}
-        return sorted(found.values(), key=lambda event: (is_verdict(event), event.pk))
-
-
-def is_verdict(event: Event) -> bool:
-    """Whether a decision is only the reviewer's yes: what was chosen says more."""
-    return bool(event.payload.get("choice") == "approve")
+        # The reviewer's yes comes last: what was chosen says more.
+        return sorted(found.values(), key=lambda event: (event.payload.get("choice") == "approve", event.pk))
 
 
 def _is_open(finding: Finding) -> bool:

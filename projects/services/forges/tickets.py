@@ -133,13 +133,7 @@ def _row(ticket: Ticket) -> dict[str, Any]:
         more = "\n\n(It is longer: the rest is at its address.)"
         text = text[: items.MOST_TEXT - len(more)] + more
     minutes = ticket.minutes if ticket.minutes and 1 <= ticket.minutes <= items.MOST_MINUTES else ""
-    return {
-        "key": ticket.key,
-        "title": ticket.title,
-        "text": text,
-        "link": ticket.web_address,
-        "minutes": str(minutes),
-    }
+    return {"key": ticket.key, "title": ticket.title, "text": text, "link": ticket.web_address, "minutes": str(minutes)}
 
 
 def report_of(run: Run, found: state.RunResult | None = None) -> TicketReport | None:

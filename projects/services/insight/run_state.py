@@ -233,11 +233,7 @@ def totals_at(tasks: Iterable[Task], state: RunSnapshot) -> dict[str, Any]:
     return {
         "tasks": counts,
         **totals_of(
-            calls=calls,
-            prompt_tokens=prompt,
-            reused_tokens=reused,
-            completion_tokens=completion,
-            seconds=millis / 1000,
+            calls=calls, prompt_tokens=prompt, reused_tokens=reused, completion_tokens=completion, seconds=millis / 1000
         ),
         "repairs": {"attempted": state.repairs[0], "succeeded": state.repairs[1]},
         "findings": {"raised": len(state.found), "fixed": sum(state.found.values())},

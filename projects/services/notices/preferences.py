@@ -62,8 +62,7 @@ def save(
         row.time_zone, row.origin = time_zone, origin
         row.quiet_from, row.quiet_until = quiet
         NoticePreferences.objects.update_or_create(
-            user=user,
-            defaults={f.name: getattr(row, f.name) for f in row._meta.fields if f.name not in ("id", "user")},
+            user=user, defaults={f.name: getattr(row, f.name) for f in row._meta.fields if f.name not in ("id", "user")}
         )
     return secret
 

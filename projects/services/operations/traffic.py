@@ -119,8 +119,5 @@ def metrics(deployment: Deployment, *, minutes: int = 15, until: datetime | None
     buckets = [sum(each) for each in zip(*(row.buckets for row in rows), strict=True)]
     requests = sum(row.requests for row in rows)
     return Metrics(
-        minutes=minutes,
-        requests=requests,
-        errors=sum(row.errors for row in rows),
-        p95_ms=quantile(buckets, 0.95),
+        minutes=minutes, requests=requests, errors=sum(row.errors for row in rows), p95_ms=quantile(buckets, 0.95)
     )

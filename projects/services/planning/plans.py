@@ -107,11 +107,8 @@ def _store(
             lock_run(run.pk)
         project = lock_project(document.project_id)
         newest = newest_plan(document)
-        if base is not None and (newest is None or newest.content_hash != base):
-            version = f"v{newest.version}" if newest else "gone"
-            raise StaleVersion(f"The plan has changed; the newest version is {version}. Review it first.")
-        if base is not None and invalid:
-            raise BadInput(found.first_error)
+        if base is not None:
+            _check_edit(newest, base, found.first_error)
         usable = (Plan.Status.PROPOSED, Plan.Status.INVALID, Plan.Status.APPROVED)
         if newest is not None and digest and newest.content_hash == digest and newest.status in usable:
             return newest
@@ -126,11 +123,7 @@ def _store(
             comment=clean_text(str(redact(comment)), 4_000),
             created_by=by,
         )
-        for older in Plan.objects.filter(
-            project=project, status__in=(Plan.Status.DRAFTING, Plan.Status.PROPOSED, Plan.Status.INVALID)
-        ).exclude(pk=plan.pk):
-            move_plan(older, Plan.Status.SUPERSEDED, reason=f"v{plan.version} superseded it", actor=actor)
-            close_questions(f"v{plan.version} superseded it", **_question(older))
+        _supersede_open(plan, actor)
         move_plan(plan, Plan.Status.INVALID if invalid else Plan.Status.PROPOSED, reason=comment, actor=actor)
         state = f"not valid: {found.first_error}" if invalid else counted(len(given["tasks"]), "task")
         verb = "proposed" if kind is PlanProposed else "edited"
@@ -140,9 +133,7 @@ def _store(
             _approve(plan, run, by=None, reason=f"autonomy is “{level}”")
         elif not invalid:
             ask(
-                project,
-                kind=Approval.Kind.PLAN,
-                subject=digest,
+                **_question(plan),
                 title=f"Approve plan v{plan.version} of {project.name}",
                 run=run,
                 why="Nothing is written or run before the plan is approved.",
@@ -151,6 +142,21 @@ def _store(
                 payload={"plan": plan.pk, "version": plan.version, "tasks": len(given["tasks"])},
             )
     return plan
+
+
+def _check_edit(newest: Plan | None, base: str, error: str) -> None:
+    if newest is None or newest.content_hash != base:
+        version = f"v{newest.version}" if newest else "gone"
+        raise StaleVersion(f"The plan has changed; the newest version is {version}. Review it first.")
+    if error:
+        raise BadInput(error)
+
+
+def _supersede_open(plan: Plan, actor: str) -> None:
+    undecided, why = (Plan.Status.DRAFTING, Plan.Status.PROPOSED, Plan.Status.INVALID), f"v{plan.version} superseded it"
+    for older in Plan.objects.filter(project=plan.project, status__in=undecided).exclude(pk=plan.pk):
+        move_plan(older, Plan.Status.SUPERSEDED, reason=why, actor=actor)
+        close_questions(why, **_question(older))
 
 
 def planning_run(document: RequirementDocument) -> Run | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -14,6 +14,7 @@ from projects.services.planning.keys import said_of
 
 STATES = ("done", "stale", "in_work", "left_out", "not_planned", "removed")
 DONE, STALE, IN_WORK, LEFT_OUT, NOT_PLANNED, REMOVED = STATES
+Tasks = list[Task]
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,9 @@ def progress_of(project: Project, document: RequirementDocument, run: Run | None
     final = _final(project, document)
     now = {(row.document_id, row.key) for row in wanted if row.document_id not in final}
     work, dropping = _tasks(project, run)
-    known: dict[int, list[Task]] = {}
+    known = {row.pk: _current(row, work, dropping) for row in wanted}
     was_built: dict[tuple[int, str], str] = {}
     for row in wanted:
-        dropped = _newest(dropping.get(row.key, []))
-        at = dropped[0].run_id if _is_done(dropped) else 0
-        known[row.pk] = _newest([task for task in work.get((row.key, *said_of(row).words), []) if task.run_id > at])
         its = known[row.pk]
         # Of what nobody wants any more, a part is to be removed too.
         there = _is_done(its) or ((final.get(row.document_id, 0), row.key) not in now and _is_merged(its))
@@ -143,7 +141,7 @@ def _final(project: Project, document: RequirementDocument) -> dict[int, int]:
     return found
 
 
-def _tasks(project: Project, run: Run | None) -> tuple[dict[tuple[str, ...], list[Task]], dict[str, list[Task]]]:
+def _tasks(project: Project, run: Run | None) -> tuple[dict[tuple[str, ...], Tasks], dict[str, Tasks]]:
     """Tasks by what they build (key and words), and tasks that drop what a requirement asked for, by its key."""
     tasks = Task.objects.filter(run__project=project, run__kind=Run.Kind.BUILD)
     if run is not None:
@@ -162,6 +160,13 @@ def _tasks(project: Project, run: Run | None) -> tuple[dict[tuple[str, ...], lis
 def drops(task: Task, requirement: Requirement) -> bool:
     """True when a task removes what a requirement of an earlier document asked for."""
     return task.run.document_id is not None and requirement.document_id != task.run.document_id
+
+
+def _current(row: Requirement, work: Mapping[tuple[str, ...], Tasks], dropping: Mapping[str, Tasks]) -> Tasks:
+    """The tasks that decide about a requirement; those before its code was removed do not."""
+    dropped = _newest(dropping.get(row.key, []))
+    at = dropped[0].run_id if _is_done(dropped) else 0
+    return _newest([task for task in work.get((row.key, *said_of(row).words), []) if task.run_id > at])
 
 
 def _newest(tasks: list[Task]) -> list[Task]:

@@ -151,24 +151,20 @@ def _checked(values: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, 
         checked["name"] = clean_text(" ".join(str(checked["name"]).split()))
         if not 1 <= len(checked["name"]) <= 120:
             raise BadInput("A project needs a name of 1 to 120 characters.")
-    if "autonomy" in checked and checked["autonomy"] not in Autonomy.values:
-        raise BadInput(f"Unknown autonomy {checked['autonomy']!r}: choose one of {', '.join(Autonomy.values)}.")
-    if "sandbox_backend" in checked and checked["sandbox_backend"] not in SANDBOXES:
-        raise BadInput(f"Unknown sandbox {checked['sandbox_backend']!r}: choose one of {', '.join(SANDBOXES)}.")
+    for name, word, known in (("autonomy", "autonomy", Autonomy.values), ("sandbox_backend", "sandbox", SANDBOXES)):
+        if name in checked and checked[name] not in known:
+            raise BadInput(f"Unknown {word} {checked[name]!r}: choose one of {', '.join(known)}.")
     if "house_rules" in checked:
         checked["house_rules"] = clean_text(str(checked["house_rules"]))
         if len(checked["house_rules"]) > MAX_RULES:
             raise BadInput(f"House rules can have at most {MAX_RULES} characters: they go into every prompt.")
-    if "model" in checked and len(str(checked["model"])) > 120:
+    if len(str(checked.get("model", ""))) > 120:
         raise BadInput("The model's name can have at most 120 characters.")
     if checked.get("coder_agent") and checked["coder_agent"] not in (known := outside.names()):
         there = ", ".join(known) or "none"
         raise BadInput(f"There is no agent {str(checked['coder_agent'])[:40]!r}; an administrator has named: {there}.")
     if checked.get("push_remote"):
-        try:
-            checked["push_remote"] = str(parse_address(str(checked["push_remote"])))[:500]
-        except SourceRefused as refused:
-            raise BadInput(f"Push to: {refused}") from None
+        checked["push_remote"] = _checked_address(str(checked["push_remote"]))
     if "limits" in checked:
         checked["limits"] = _checked_limits(checked["limits"], limits)
     if "base_branch" in checked and not is_branch_name(str(checked["base_branch"])):
@@ -178,6 +174,13 @@ def _checked(values: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, 
     if "commit_settings" in checked:
         checked["commit_settings"] = _checked_commits(checked["commit_settings"])
     return checked
+
+
+def _checked_address(text: str) -> str:
+    try:
+        return str(parse_address(text))[:500]
+    except SourceRefused as refused:
+        raise BadInput(f"Push to: {refused}") from None
 
 
 def _checked_commits(given: Any) -> dict[str, Any]:

@@ -32,10 +32,7 @@ from projects.services.work.moves import move_run, move_task
 from projects.services.work.usage import usage_of
 from projects.workers.queue import enqueue
 
-JOB_OF_KIND: dict[str, str] = {
-    Run.Kind.PLAN: "projects.jobs.plan_run",
-    Run.Kind.BUILD: "projects.jobs.schedule_run",
-}
+JOB_OF_KIND: dict[str, str] = {Run.Kind.PLAN: "projects.jobs.plan_run", Run.Kind.BUILD: "projects.jobs.schedule_run"}
 MOVING = (Task.Status.QUEUED, Task.Status.READY, Task.Status.RUNNING)
 
 
@@ -335,10 +332,7 @@ def totals(run: Run) -> dict[str, Any]:
     return {
         "tasks": tasks,
         **usage_of(run_id=run.pk),
-        "repairs": {
-            "attempted": repairs.count(),
-            "succeeded": repairs.filter(outcome=Attempt.Outcome.PASSED).count(),
-        },
+        "repairs": {"attempted": repairs.count(), "succeeded": repairs.filter(outcome=Attempt.Outcome.PASSED).count()},
         "findings": found,
         "tests_adjudicated": run.events.filter(type=Adjudicated.type).count(),
     }

@@ -51,7 +51,7 @@ def compare(document: RequirementDocument, *, count: int = COUNT) -> Comparison:
         raise BadInput("The document has no valid plan yet: variants are made from one.")
     if len(plan.tasks) > MOST_TASKS:
         raise BadInput(f"The plan has {len(plan.tasks)} tasks; variants are compared up to {MOST_TASKS}.")
-    workers = max(1, int(document.project.limits.get("parallel_tasks", 2)))
+    workers = document.project.parallel_tasks
     drafts = different([*_drafts(plan), *_sampled(document, asked)])
     current, *others = [_judged(variant, asked, workers) for variant in drafts]
     others.sort(key=lambda variant: variant.measures.makespan if variant.measures else 1_000_000)

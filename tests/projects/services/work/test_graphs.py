@@ -2,7 +2,7 @@
 
 import pytest
 
-from projects.engine.priority import longest_first
+from projects.services.work.graphs import longest_first
 from projects.services.work.tasks import ready_tasks
 from tests.factories import bare_run, make_task
 
