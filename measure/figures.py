@@ -14,7 +14,9 @@ class CannotMeasure(Exception):
 
 
 def quantile(samples: Sequence[float], share: float) -> float:
-    """The sample that this share of them does not exceed, by nearest rank: a value that really occurred."""
+    """The sample that this share of them does not exceed, by nearest rank: one that occurred; 0.0 of none."""
+    if not samples:
+        return 0.0
     return sorted(samples)[max(0, math.ceil(share * len(samples)) - 1)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from rich.console import Console
@@ -10,9 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 from measure.figures import Figure, Section, Spread
-from measure.performance.stopwatch import machine
 
 _ARROWS = {"lower": "↓", "higher": "↑", "": ""}
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were taken on; the load says how quiet it was."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "system": f"{os.uname().sysname} {os.uname().machine}",
+        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gb": round(pages / 2**30, 1),
+        "load": [round(value, 2) for value in os.getloadavg()],
+    }
 
 
 def document(sections: list[Section]) -> dict[str, Any]:

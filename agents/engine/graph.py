@@ -7,7 +7,6 @@ recall → write tests → code → apply → verify ─ pass → mutants → ga
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from agents.checks.check import replaces_tests
@@ -226,23 +225,3 @@ def build_graph() -> StateGraph[TaskState, TaskContext, Any, Any]:
         else:
             graph.add_conditional_edges(name, successor)
     return graph
-
-
-@dataclass(frozen=True)
-class _Unsaved:
-    context: TaskContext
-
-
-def run_unsaved(state: TaskState, context: TaskContext) -> None:
-    """Run a task from its start without checkpoints, for trials: what is cut off cannot be resumed.
-
-    `state` is updated after each node. Raises what nodes raise, and RuntimeError after RECURSION_LIMIT of them.
-    """
-    runtime, name = _Unsaved(context), FIRST
-    for _ in range(RECURSION_LIMIT):
-        state.update(updated(state, counted(NODES[name])(state, runtime)))
-        successor = NEXT[name]
-        name = successor if isinstance(successor, str) else successor(state, runtime)
-        if name == END:
-            return
-    raise RuntimeError(f"The task did not end within {RECURSION_LIMIT} steps.")

@@ -141,8 +141,8 @@ def play(
     from agents.gates.base import GateReport
     from agents.memory.base import NoLessons
     from agents.workspace.repository import Repository
+    from measure.trials.counted import Counted
     from measure.trials.in_memory import MemoryEventLog
-    from measure.trials.play import Counted
     from sandbox.packages import PackageSupply
 
     repository = Repository(folder / "repository", folder / "trees")

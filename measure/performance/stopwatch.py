@@ -136,14 +136,3 @@ def _trees(parent: int, name: str) -> dict[int, float]:
         return seconds[pid] + sum(map(whole, below[pid]))
 
     return {pid: whole(pid) for pid in below[parent] if names[pid] == name}
-
-
-def machine() -> dict[str, Any]:
-    """What the figures were taken on; the load says how quiet it was."""
-    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return {
-        "system": f"{os.uname().sysname} {os.uname().machine}",
-        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "memory_gb": round(pages / 2**30, 1),
-        "load": [round(value, 2) for value in os.getloadavg()],
-    }

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure.trials.counting import quantile, wilson
+from measure.figures import quantile
+from measure.trials.counting import wilson
 from measure.trials.play import TrialOutcome
 from measure.trials.session import RESULTS, OtherSession, read_results
 from measure.trials.simulated import Weakness

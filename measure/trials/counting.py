@@ -1,4 +1,4 @@
-"""Figures of many trials: shares with Wilson intervals, quantiles, and what a prefix cache could not reuse."""
+"""Figures of many trials: shares with Wilson intervals, and what a prefix cache could not reuse."""
 
 from __future__ import annotations
 
@@ -20,14 +20,6 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     half = Z95 / (1 + square / of) * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
     # All and none are exact; rounding would leave 0.9999999999999999.
     return max(0.0, middle - half) if hits else 0.0, min(1.0, middle + half) if hits < of else 1.0
-
-
-def quantile(values: Sequence[float], q: float) -> float:
-    """The q-quantile by the nearest rank; 0.0 for nothing."""
-    if not values:
-        return 0.0
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, math.ceil(q * len(ordered)) - 1))]
 
 
 def uncached_tokens(messages: Sequence[Message], earlier: Sequence[Sequence[Message]]) -> int:

@@ -14,7 +14,6 @@ from typing import Any, cast
 from agents.context.files import outline
 from agents.engine.baseline import configured, first_setup, look, measure_suite
 from agents.engine.contracts import NoTaskStore, OverBudget, TaskContext, TaskLimits
-from agents.engine.graph import run_unsaved
 from agents.engine.planner_context import PlanContext
 from agents.engine.planner_graph import PlanState, after_structure, reason, structure
 from agents.engine.state import TaskState, start_state
@@ -36,6 +35,7 @@ from measure.trials.in_memory import MemoryEventLog
 from measure.trials.issue_judge import ERROR, RESOLVED, CannotWork, Ground, judge
 from measure.trials.issues import Issue
 from measure.trials.play import Gates
+from measure.trials.unsaved import run_unsaved
 from sandbox.base import Backend, PackageRefused, PackageSet, SandboxError
 from sandbox.package_index.names import Judgement
 from sandbox.packages import PackageSupply

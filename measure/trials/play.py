@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from agents.engine.contracts import NoTaskStore, OverBudget, TaskContext, TaskLimits
-from agents.engine.graph import run_unsaved
 from agents.engine.state import start_state
 from agents.gates.base import GateReport
 from agents.llm.base import LLMError, Provider
 from agents.llm.runner import ModelRunner
 from agents.memory.base import LessonStore
 from agents.workspace.repository import Repository
-from measure.trials.counted import Counted as Counted
+from measure.trials.counted import Counted
 from measure.trials.datasets import TrialTask
 from measure.trials.in_memory import MemoryEventLog
 from measure.trials.notebook import Notebook, remember
+from measure.trials.unsaved import run_unsaved
 from sandbox.base import Backend, PackageRefused, PackageSet, SandboxError, SandboxUnavailable
 from sandbox.package_index.names import Judgement, NameVerdict
 from sandbox.packages import PackageSupply

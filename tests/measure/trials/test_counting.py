@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agents.llm.tokens import count_messages
-from measure.trials.counting import quantile, uncached_tokens, wilson
+from measure.figures import quantile
+from measure.trials.counting import uncached_tokens, wilson
 
 
 def test_the_interval_is_wilsons():
