@@ -47,6 +47,7 @@ def test_a_task_within_an_exclusion_is_a_violation_unless_a_requirement_shares_t
     assert counts(tmp_path, exclusion=[(3, 3)], requirement=[(3, 3)]).built == 0
 
 
+@pytest.mark.slow
 def test_the_report_names_documents_of_the_seen_half_only(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--json"]) == 0
     report = json.loads(capsys.readouterr().out)

@@ -41,6 +41,7 @@ def test_lines_are_read_as_a_pair_or_as_words(sources: Path) -> None:
     assert [one.lines for one in read_questions([sources / "shop.toml"])] == [(1, 3), (5, 6)]
 
 
+@pytest.mark.slow
 def test_the_ways_are_compared_side_by_side(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["questions", "--repositories", str(sources / "sources"), "--questions", str(sources / "shop.toml")]
     assert main([*words, "--json"]) == 0
@@ -49,6 +50,7 @@ def test_the_ways_are_compared_side_by_side(sources: Path, capsys: pytest.Captur
     assert found["hit@5"]["words (BM25)"] == found["hit@5"]["words and hashing"] == 0.5
 
 
+@pytest.mark.slow
 def test_the_table_counts_each_package(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(["questions", "--repositories", str(sources / "sources"), "--questions", str(sources / "shop.toml")]) == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
+
 from measure.corpora.replies import check as replies
 from measure.corpora.replies.shapes import Shape
 from measure.figures import Section
@@ -19,6 +21,7 @@ def test_only_exactly_what_was_meant_counts_as_right():
     assert replies.verdict(shape, {**MEANT, "b.py": "y\n"}) == "wrong"
 
 
+@pytest.mark.slow
 def test_each_form_has_a_figure_beside_a_strict_reader():
     section = Section("replies", "")
     replies.measure(section, SimpleNamespace(n=0))
