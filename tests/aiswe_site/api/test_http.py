@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -18,18 +19,20 @@ from dashboard.access import rate
 from projects.models import ApiAnswer, Project, RequirementDocument, SiteEvent
 from projects.services.accounts import api_tokens, idempotency
 from projects.services.planning import projects
+from tests.dashboard.conftest import told
 from tests.dashboard.hostile import STRINGS
-from tests.dashboard.story import Story, tell
+from tests.dashboard.story import Story
 from tests.tables import each_row
 
+__all__ = ["told"]
 pytestmark = pytest.mark.django_db
 Call = Callable[..., Any]
 
 
 @pytest.fixture
-def story(enqueued: list[Any]) -> Story:
+def story(told: Story, enqueued: list[Any]) -> Story:
     rate._counts.clear()
-    return tell()
+    return deepcopy(told)
 
 
 @pytest.fixture
