@@ -87,7 +87,7 @@ def _starts_a_file(rows: list[str], number: int) -> bool:
     return len(after) == 2 and after[0].startswith("+++ ") and bool(_HUNK.match(after[1]))
 
 
-class _Reader:
+class _DiffReader:
     """The files that were read so far, and where the hunk stands that is being read."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class _Reader:
 
 def parse(diff: str) -> tuple[list[FileDiff], int]:
     """Files of a unified diff, and how many lines were left out because there are more than MAX_LINES."""
-    reader, rows = _Reader(), diff.splitlines()
+    reader, rows = _DiffReader(), diff.splitlines()
     for number in range(min(len(rows), MAX_LINES)):
         reader.read(rows, number)
     return reader.files, max(0, len(rows) - MAX_LINES)
