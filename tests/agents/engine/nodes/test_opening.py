@@ -84,7 +84,7 @@ def test_other_tasks_do_not_see_it(begun):
 
 
 def test_a_step_takes_no_more_than_its_budget_whatever_there_is_to_show(begun):
-    rows = "".join(f"def f{number}(x):\n    return {[number] * 60}\n\n\n" for number in range(400))
+    rows = "".join(f"def f{number}(x):\n    return {[number] * 60}\n\n\n" for number in range(150))
     files = dict.fromkeys(("calc.py", "more.py", "tests/test_calc.py", "far/calc.py"), rows)
     seen = begun(files, files=["calc.py", "more.py"], description="f3 " + "and so on " * 6_000)
     for prompt in seen.values():

@@ -6,7 +6,6 @@ The agent is a program of its own that speaks the protocol (tests/agents/outside
 from __future__ import annotations
 
 import subprocess
-import time
 from dataclasses import dataclass
 
 import pytest
@@ -196,13 +195,13 @@ def test_one_that_hangs_is_stopped_at_its_limit(bench):
 class StoppedLog(MemoryEventLog):
     """A run that somebody cancels once the agent speaks."""
 
-    spoken: float = 0.0
+    spoken: bool = False
 
     def delta(self, *, lane, **_):
-        self.spoken = self.spoken or (time.monotonic() if lane == "coder" else 0.0)
+        self.spoken = self.spoken or lane == "coder"
 
     def stopped(self):
-        return bool(self.spoken)
+        return self.spoken
 
 
 def test_cancelling_the_run_ends_the_agent(bench):
@@ -210,7 +209,6 @@ def test_cancelling_the_run_ends_the_agent(bench):
     bench.outside = stand_in([["say", "I begin"], ["hang"]])
     with pytest.raises(Stopped):
         bench.run()
-    assert time.monotonic() - bench.event_log.spoken < 15
     assert words(bench) == ["say: I begin\n"], "what it said until then is on record"
     assert not subprocess.run(["pgrep", "-f", "stand_in_agent"], capture_output=True, check=False).stdout
 
