@@ -24,6 +24,8 @@ if (palette instanceof HTMLDialogElement) {
     field.select();
     field.dispatchEvent(new Event('open'));
   };
+  // htmx reads a page after its load event: what was opened or typed before then is asked for now.
+  field.addEventListener('htmx:after:init', () => { if (palette.open) field.dispatchEvent(new Event('open')); });
   document.addEventListener('keydown', (event) => {
     if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === 'k') { event.preventDefault(); show(); }
   });

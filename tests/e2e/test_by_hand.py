@@ -174,6 +174,21 @@ def test_enter_in_the_palette_waits_for_what_was_typed_last(
     page.wait_for_url(f"{site.url}/tasks/*")
 
 
+def test_a_palette_that_is_opened_while_the_page_still_gets_ready_searches_all_the_same(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window("/system")
+    page.add_init_script(  # htmx reads a page after its load event
+        "addEventListener('load', () => {"
+        "  document.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true }));"
+        "  document.getElementById('palette-q').value = 'T-02';"
+        "})"
+    )
+    page.reload()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{site.url}/tasks/*")
+
+
 def test_the_work_of_a_manager_without_javascript(
     site: Site, story: dict[str, Any], window: Callable[..., Any]
 ) -> None:
