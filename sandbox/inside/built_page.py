@@ -24,12 +24,16 @@ BROWSERS = (
     "/usr/lib64/chromium-browser/chromium-browser",
     "/usr/bin/google-chrome-stable",
 )
+# Few processes and no page of the browser's own: together they must stay within the limit of a sandbox.
 OPTIONS = (
     "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-quic --no-first-run --disable-sync "
     "--disable-background-networking --disable-component-update --disable-extensions --enable-logging=stderr "
-    "--virtual-time-budget=5000 --dump-dom"
+    "--no-startup-window --no-zygote --remote-debugging-pipe"
 ).split()
 UNCAUGHT = re.compile(r'CONSOLE[:(]\d+\)?\] "(Uncaught (?!\(in promise\)).*?)", source: (\S*) \((\d+)\)')
+LOADED = "new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', () => done()))"
+OWN_TIME_MS = 5000  # by the page's own clock, which rests while something loads: for timers that show a thing late
+NO_THREAD = "pthread_create: Resource temporarily unavailable"
 STARTS = 2  # of the browser, whose first one may fail on a busy machine
 TAIL = 3000
 UNSEEN = frozenset({"script", "style", "noscript", "link", "meta", "template"})
@@ -81,6 +85,54 @@ def vite_of(folder: str) -> str:
     return next((place for place in places if os.path.isfile(place)), "")
 
 
+def opened(browser: str, url: str) -> tuple[str, str]:
+    """The page in a browser, "" if none starts, and what the browser logged.
+
+    Looked at after its load event and some time of its own, however long both take: a busy machine is no verdict.
+    """
+    words = [browser, *OPTIONS, f"--user-data-dir={tempfile.mkdtemp(prefix='browser-')}"]
+    # The protocol is spoken on descriptors 3 and 4: https://chromedevtools.github.io/devtools-protocol
+    pipes = ["sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh", *words]
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        with subprocess.Popen(pipes, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log) as process:
+            try:
+                shown_page = looked_at(process, url)
+            except (OSError, EOFError):  # it ended
+                shown_page = ""
+            process.kill()
+        log.seek(0)
+        return shown_page, log.read()
+
+
+def looked_at(process: Any, url: str) -> str:
+    """Raises OSError and EOFError when the browser ends."""
+    head: dict[str, Any] = {"id": 0}
+
+    def ask(method: str, until: str = "", **values: Any) -> dict[str, Any]:
+        """The answer to a command, or the event that follows it."""
+        head["id"] += 1
+        process.stdin.write(json.dumps({**head, "method": method, "params": values}).encode() + b"\0")
+        process.stdin.flush()
+        while True:
+            text = bytearray()
+            while (byte := process.stdout.read(1)) != b"\0":
+                if not byte:
+                    raise EOFError
+                text += byte
+            said = json.loads(text)
+            if said.get("method") == until if until else said.get("id") == head["id"]:
+                return dict(said.get("params") or said.get("result") or {})
+
+    target = ask("Target.createTarget", url="about:blank")["targetId"]
+    head["sessionId"] = ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+    ask("Page.navigate", url=url)  # answered once the new document is there; events may still be of the one before it
+    ask("Runtime.evaluate", expression=LOADED, awaitPromise=True)
+    clock = {"policy": "pauseIfNetworkFetchesPending", "budget": OWN_TIME_MS}
+    ask("Emulation.setVirtualTimePolicy", until="Emulation.virtualTimeBudgetExpired", **clock)
+    seen = ask("Runtime.evaluate", expression="document.documentElement.outerHTML")
+    return str(seen.get("result", {}).get("value", ""))
+
+
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     folder, out = str(request["folder"]), tempfile.mkdtemp(prefix="page-")
     vite = vite_of(folder)
@@ -97,18 +149,19 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         for _ in range(STARTS):
-            profile = tempfile.mkdtemp(prefix="browser-")
-            words = [browser, *OPTIONS, f"--user-data-dir={profile}", f"http://127.0.0.1:{server.server_address[1]}/"]
-            seen = subprocess.run(words, capture_output=True, text=True, errors="replace")
-            if "<body" in seen.stdout:
+            dom, log = opened(browser, f"http://127.0.0.1:{server.server_address[1]}/")
+            if "<body" in dom:
                 break
         server.shutdown()
-    if "<body" not in seen.stdout:
-        return found | {"missing": f"a browser that starts (it ended with {seen.returncode})"}
+    if "<body" not in dom:
+        return found | {"missing": f"a browser that starts ({log[-200:].strip()})"}
     with open(os.path.join(out, "index.html"), errors="replace") as page:
         before = shown(page.read())
-    errors = [f"{said} ({place.rpartition('/')[2]}:{line})" for said, place, line in UNCAUGHT.findall(seen.stderr)]
-    return found | {"opened": True, "empty": shown(seen.stdout) == before, "errors": errors[:10]}
+    empty = shown(dom) == before
+    if empty and NO_THREAD in log:  # its scripts may never have been asked for
+        return found | {"missing": "room for a browser: it could not start a thread"}
+    errors = [f"{said} ({place.rpartition('/')[2]}:{line})" for said, place, line in UNCAUGHT.findall(log)]
+    return found | {"opened": True, "empty": empty, "errors": errors[:10]}
 
 
 if __name__ == "__main__":

@@ -49,6 +49,10 @@ def test_a_page_that_stays_empty_is_told(box: Sandbox) -> None:
     assert opened(box, "export {};") == ["The built page, opened in a browser, shows nothing."]
 
 
+def test_a_page_that_shows_something_late_by_its_own_clock_is_fine(box: Sandbox) -> None:
+    assert opened(box, "setTimeout(() => document.body.append('late'), 4000);") == []
+
+
 def test_a_server_that_does_not_answer_is_no_error_of_the_page(box: Sandbox) -> None:
     asks = "document.body.append('wait'); fetch('/api/todos').then((answer) => answer.json());"
     assert opened(box, asks) == []
