@@ -32,11 +32,8 @@ class LazyGroup(click.Group):
         except ModuleNotFoundError as error:
             if not f"{module}.".startswith(f"{error.name}."):
                 raise  # the module is there; what it imports is not
-            needed = module.partition(".")[0]
-            raise Missing(
-                f"`aiswe {cmd_name}` needs the package {needed!r}, which is not installed.",
-                "Run it from a checkout of the source.",
-            ) from None
+            message = f"`aiswe {cmd_name}` needs the package {module.partition('.')[0]!r}, which is not installed."
+            raise Missing(message, "Run it from a checkout of the source.") from None
         return command
 
     def resolve_command(

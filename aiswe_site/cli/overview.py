@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 
-# name → (module below aiswe_site.cli.commands, or with its full path; one line of help), in the order in which people
-# need them.
+# name → (module, in full or below aiswe_site.cli.commands; one line of help), in the order in which people need them.
 COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("up", "Serve the dashboard and work, until stopped."),
     "demo": ("demo", "Watch a recorded model build a real, tested program."),
