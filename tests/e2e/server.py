@@ -54,7 +54,7 @@ class Site:
             text=True,
         )
         self._answer()
-        for _ in range(200):
+        while self.process.poll() is None:
             try:
                 urllib.request.urlopen(f"{self.url}/sign-in", timeout=5).close()
                 return
@@ -62,7 +62,7 @@ class Site:
                 return
             except OSError:
                 time.sleep(0.1)
-        raise AssertionError("the site does not answer")
+        raise AssertionError("the site ended before it answered")
 
     def _answer(self) -> dict[str, Any]:
         assert self.process is not None

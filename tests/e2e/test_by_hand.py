@@ -90,9 +90,7 @@ def test_a_list_that_is_polled_keeps_the_focus(site: Site, window: Callable[...,
     page = window("/runs")
     link = page.locator("#runs th a").first
     link.focus()
-    with page.expect_response(lambda r: r.url == site.url + "/runs", timeout=20_000):
-        pass
-    page.wait_for_timeout(300)
+    page.evaluate("new Promise((done) => document.addEventListener('htmx:after:swap', () => done(), { once: true }))")
     assert page.evaluate("document.activeElement.tagName") == "A"
 
 

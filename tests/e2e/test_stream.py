@@ -81,11 +81,10 @@ def test_half_a_minute_offline_while_the_other_window_watches_is_made_up_for(
     away.context.set_offline(True)
     since = time.monotonic()
     last = before
-    while time.monotonic() - since < 30:
+    while time.monotonic() - since < 30 or last - before <= 100:
         last = site.do("emit", run=story["run"], count=8)["last"]
         other.wait_for_timeout(500)
     whole(other, last)
-    assert last - before > 100
     assert away.evaluate(SEQS)[-1] == before, "nothing can have come in"
     expect(away.locator("#live")).to_have_attribute("data-state", "reconnecting")
     away.context.set_offline(False)

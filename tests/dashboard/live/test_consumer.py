@@ -240,12 +240,13 @@ def test_nothing_is_left_running_after_a_hang_up(run: Run) -> None:
     user = run.project.created_by
 
     async def scene() -> None:
-        before = len(asyncio.all_tasks())
+        before = asyncio.all_tasks()
         wire = await sync_to_async(dial)(run.pk, user)
         await wire.connect(timeout=60)
         await wire.receive_from(timeout=60)
         await wire.disconnect()
-        await asyncio.sleep(0.1)
-        assert len(asyncio.all_tasks()) <= before
+        if more := asyncio.all_tasks() - before:
+            _, left = await asyncio.wait(more, timeout=60)
+            assert not left
 
     play(scene)
