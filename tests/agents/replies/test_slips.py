@@ -74,7 +74,7 @@ def test_reading_much_of_anything_grows_with_its_length(unit: str):
         apply_reply(parse_reply(begin + unit * (size // len(unit)) + end), {})
 
     for around in (("", ""), (f"{F}python path=a.py\n", f"\n{F}\n"), ('{"files": [{"path": "a.py", "content": "', "")):
-        assert growth(partial(read, *around), scaled(30_000)) < 32, around
+        assert growth(partial(read, *around), scaled(20_000, 7)) < 32, around
 
 
 class TestTurns:
