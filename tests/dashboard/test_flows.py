@@ -16,6 +16,11 @@ from tests.dashboard.story import Story
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def told() -> None:
+    """Each test has the story for itself: one begins without any person."""
+
+
 def test_the_first_person_becomes_administrator_and_is_signed_in(client: Client, django_user_model: Any) -> None:
     token = console_token.issue(console_token.SETUP)
     assert client.get("/sign-in")["Location"] == "/setup"
