@@ -99,7 +99,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     for item in items:
         if fast.is_fast(item):
             item.add_marker("fast")
-        if item.get_closest_marker("hypothesis"):
+        if isinstance(item, pytest.Function) and hypothesis.is_hypothesis_test(item.obj):  # its marker comes later
             item.add_marker("whole")
     yield
     longest: dict[str, float] = {}
