@@ -38,6 +38,7 @@ lint: install-dev   ## style, format, types, imports between rooms, licences, th
 	@.venv/bin/djlint --check --quiet templates
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+	@.venv/bin/python -m scripts.house
 	@.venv/bin/python scripts/licences.py check
 
 soak: install-dev   ## kill git and its worker 150 times at random points of merges
