@@ -17,16 +17,17 @@ def scaled(whole: int, part: int = 10) -> int:
 def growth(work: Callable[[int], object], small: int) -> float:
     """How many times the CPU of `work(small)` does `work(8 * small)` take? 8 if it is linear, 64 if it is quadratic.
 
-    No load of the machine changes that. The least of three measurements counts; a low one ends them.
+    A busy machine makes single measurements long, never short: the least of five of each size counts; a low ratio ends
+    them.
     """
     work(small)  # what is made once is no part of it
-    first = max(min(_cpu(work, small) for _ in range(2)), 1e-4)
-    least = float("inf")
-    for _ in range(3):
-        least = min(least, _cpu(work, 8 * small) / first)
-        if least < 16:
+    first = large = float("inf")
+    for _ in range(5):
+        first = min(first, max(_cpu(work, small), 1e-4))
+        large = min(large, _cpu(work, 8 * small))
+        if large < 16 * first:
             break
-    return least
+    return large / first
 
 
 def _cpu(work: Callable[[int], object], size: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.house import circles, commits, complexity, lines, markers, words
@@ -30,12 +31,17 @@ def lower(root: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 when every wall holds, 1 otherwise."""
     parser = argparse.ArgumentParser(prog="python -m scripts.house", description=__doc__)
     parser.add_argument("--lower", action="store_true", help="lower the ceilings in house.toml to what the code needs")
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the checkout (default: this folder)")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    if not (options.root / ".git").exists():
+        print(
+            f"✕ {options.root} is not a git checkout: the walls were not checked; git clone makes one", file=sys.stderr
+        )
+        return 1
     if options.lower:
         lower(options.root)
     found = problems(options.root)

@@ -17,8 +17,6 @@ def check(tree: Tree, house: Mapping[str, Any]) -> list[str]:
     Lines of moved files that did not change, and of generated files, do not count. Merges are judged by their parents.
     """
     rule = house["commits"]
-    if not (tree.root / ".git").exists():
-        return []  # an archive of the source has no commits
     counted = ("--no-merges", "-M", "--numstat", "--format=commit %h %s")
     try:
         log = tree.git("-c", "diff.renameLimit=20000", "log", *counted, f"{rule['since']}..HEAD")

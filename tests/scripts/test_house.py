@@ -10,7 +10,7 @@ import pytest
 
 from agents.languages.python import syntax
 from scripts.house import complexity
-from scripts.house.__main__ import lower, problems
+from scripts.house.__main__ import lower, main, problems
 
 HOUSE = """
 [rooms]
@@ -155,6 +155,12 @@ def test_a_wall_fails_for_what_it_is_there_for(checkout: Path, plant: Callable[[
 def test_a_clone_without_the_first_commit_is_not_taken_for_sound(checkout: Path) -> None:
     git(checkout, "tag", "--delete", "start")
     assert "the size of commits was not checked" in problems(checkout)[0]
+
+
+def test_an_archive_of_the_source_is_not_taken_for_sound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "house.toml", HOUSE)
+    assert main(["--root", str(tmp_path)]) == 1
+    assert "is not a git checkout, so the walls were not checked" in capsys.readouterr().err
 
 
 def test_ceilings_are_lowered_and_never_raised(checkout: Path) -> None:

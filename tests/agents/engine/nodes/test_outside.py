@@ -5,8 +5,12 @@ The agent is a program of its own that speaks the protocol (tests/agents/outside
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
+import uuid
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -204,13 +208,35 @@ class StoppedLog(MemoryEventLog):
         return self.spoken
 
 
+def processes_that_know(mark: str) -> list[str]:
+    """The processes of this machine with the mark in their arguments or their environment."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if mark.encode() in (place / "environ").read_bytes() + (place / "cmdline").read_bytes():
+                found.append(place.name)
+    return found
+
+
+def test_the_process_of_an_agent_is_found_by_what_it_is_to_do():
+    mark = uuid.uuid4().hex
+    agent = subprocess.Popen(["sleep", "60"], env={"AGENT_SCRIPT": mark, "PATH": os.environ["PATH"]})
+    try:
+        assert processes_that_know(mark) == [str(agent.pid)]
+    finally:
+        agent.kill()
+        agent.wait()
+    assert processes_that_know(mark) == []
+
+
 def test_cancelling_the_run_ends_the_agent(bench):
     bench.event_log = StoppedLog()
-    bench.outside = stand_in([["say", "I begin"], ["hang"]])
+    mark = f"I begin {uuid.uuid4().hex}"  # other tests have agents of their own at the same time
+    bench.outside = stand_in([["say", mark], ["hang"]])
     with pytest.raises(Stopped):
         bench.run()
-    assert words(bench) == ["say: I begin\n"], "what it said until then is on record"
-    assert not subprocess.run(["pgrep", "-f", "stand_in_agent"], capture_output=True, check=False).stdout
+    assert words(bench) == [f"say: {mark}\n"], "what it said until then is on record"
+    assert processes_that_know(mark) == []
 
 
 def test_what_leaves_the_machine_is_asked_for_once_a_run(bench):
