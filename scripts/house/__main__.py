@@ -38,9 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the checkout (default: this folder)")
     options = parser.parse_args(arguments)
     if not (options.root / ".git").exists():
-        print(
-            f"✕ {options.root} is not a git checkout: the walls were not checked; git clone makes one", file=sys.stderr
-        )
+        print(f"✕ {options.root} is not a git checkout, so the walls were not checked: clone it", file=sys.stderr)
         return 1
     if options.lower:
         lower(options.root)
