@@ -11,6 +11,7 @@ import sys
 import time
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -44,11 +45,21 @@ COMMANDS = {
 }
 
 
+def module(name: str) -> Any:
+    """That module. Exits with a sentence where it is left out, as in a wheel and in the image."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as problem:
+        if not (problem.name or "").startswith("measure"):
+            raise
+        raise SystemExit(f"{problem.name} is in a checkout of the source only: clone it to measure this.") from None
+
+
 def main(argv: list[str] | None = None) -> int:
     """Exit code 0: measured (or skipped with its reason); 1: a measurement failed; 2: wrong use."""
     words = sys.argv[1:] if argv is None else argv
     if words and words[0] in COMMANDS:
-        return int(import_module(COMMANDS[words[0]]).main(words[1:]))
+        return int(module(COMMANDS[words[0]]).main(words[1:]))
     parser = argparse.ArgumentParser(prog="measure", description="Measure the product against baselines.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"all of them by default: {', '.join(NAMES)}")
     parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON document on stdout")
@@ -65,11 +76,11 @@ def main(argv: list[str] | None = None) -> int:
     console = Console(soft_wrap=False)
     sections, failed = [], False
     for name in options.names or NAMES:
-        module = import_module(NAMES[name])
-        section = Section(name, module.TITLE)
+        measuring = module(NAMES[name])
+        section = Section(name, measuring.TITLE)
         began = time.monotonic()
         try:
-            module.measure(section, options)
+            measuring.measure(section, options)
         except CannotMeasure as problem:
             section.skipped, failed = f"failed: {problem}", True
         section.seconds = time.monotonic() - began

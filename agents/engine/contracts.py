@@ -88,8 +88,8 @@ class TaskStore(Protocol):
         """What people said no to in this task, each with the reason, oldest first."""
         ...
 
-    def merge_turn(self, held: Callable[[], None]) -> None:
-        """Call `held` while no other task of the run merges."""
+    def merge_turn(self, merge: Callable[[], None]) -> None:
+        """Call `merge` while no other task of the run merges."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Rows of trials.compare as the cells of a table."""
+"""Rows of measure.trials.compare as the cells of a table."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class DatabaseTaskStore:
         asked = rows.exclude(kind=Approval.Kind.ESCALATION).values_list("title", "reason")
         return [f"{title}: {reason}" for title, reason in asked]
 
-    def merge_turn(self, held: Callable[[], None]) -> None:
+    def merge_turn(self, merge: Callable[[], None]) -> None:
         run: Run = self._task.run
         owner = f"{self._actor}#{self._task.key}"
         while not leases.acquire_merge(run.pk, owner=owner, seconds=MERGE_SECONDS):
@@ -104,6 +104,6 @@ class DatabaseTaskStore:
                 raise Stopped
             time.sleep(TURN_POLL)
         try:
-            held()
+            merge()
         finally:
             leases.release_merge(run.pk, owner=owner)

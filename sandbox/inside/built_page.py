@@ -5,6 +5,7 @@ A request as JSON on standard input, one marked line of JSON as the answer on st
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import html.parser
 import http.server
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from typing import Any
 
 # Programs, not the scripts that Debian starts them with: those read folders that a sandbox does not show.
@@ -31,9 +33,12 @@ OPTIONS = (
     "--no-startup-window --no-zygote --remote-debugging-pipe"
 ).split()
 UNCAUGHT = re.compile(r'CONSOLE[:(]\d+\)?\] "(Uncaught (?!\(in promise\)).*?)", source: (\S*) \((\d+)\)')
+CONSOLE = re.compile(r'CONSOLE[:(]\d+\)?\] ".*?", source: ', re.DOTALL)
 LOADED = "new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', () => done()))"
-OWN_TIME_MS = 5000  # by the page's own clock, which rests while something loads: for timers that show a thing late
+# Five seconds by the page's own clock, which rests while something loads, and which work without end cannot stop.
+CLOCK = {"policy": "pauseIfNetworkFetchesPending", "budget": 5000, "maxVirtualTimeTaskStarvationCount": 9999}
 NO_THREAD = "pthread_create: Resource temporarily unavailable"
+SECONDS = 75.0  # for the build and the browser, within the limit of the sandbox
 STARTS = 2  # of the browser, whose first one may fail on a busy machine
 TAIL = 3000
 UNSEEN = frozenset({"script", "style", "noscript", "link", "meta", "template"})
@@ -85,27 +90,34 @@ def vite_of(folder: str) -> str:
     return next((place for place in places if os.path.isfile(place)), "")
 
 
-def opened(browser: str, url: str) -> tuple[str, str]:
-    """The page in a browser, "" if none starts, and what the browser logged.
+def opened(browser: str, url: str, seconds: float) -> tuple[str, str]:
+    """The page in a browser after its load event and some time of its own, and what the browser logged.
 
-    Looked at after its load event and some time of its own, however long both take: a busy machine is no verdict.
+    "" for the page where no browser starts, or none answers in these seconds: that says nothing about the page.
     """
     words = [browser, *OPTIONS, f"--user-data-dir={tempfile.mkdtemp(prefix='browser-')}"]
     # The protocol is spoken on descriptors 3 and 4: https://chromedevtools.github.io/devtools-protocol
     pipes = ["sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh", *words]
+    shown_page = ""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
-        with subprocess.Popen(pipes, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log) as process:
+        # Outside of the process: leaving it flushes its pipe, which a browser that ended has broken.
+        with (
+            contextlib.suppress(OSError, EOFError),
+            subprocess.Popen(pipes, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log) as process,
+        ):
+            limit = threading.Timer(seconds, process.kill)
+            limit.start()
             try:
                 shown_page = looked_at(process, url)
-            except (OSError, EOFError):  # it ended
-                shown_page = ""
-            process.kill()
+            finally:
+                limit.cancel()
+                process.kill()
         log.seek(0)
         return shown_page, log.read()
 
 
 def looked_at(process: Any, url: str) -> str:
-    """Raises OSError and EOFError when the browser ends."""
+    """Raises OSError and EOFError when the browser ends or refuses a command."""
     head: dict[str, Any] = {"id": 0}
 
     def ask(method: str, until: str = "", **values: Any) -> dict[str, Any]:
@@ -119,22 +131,29 @@ def looked_at(process: Any, url: str) -> str:
                 if not byte:
                     raise EOFError
                 text += byte
-            said = json.loads(text)
-            if said.get("method") == until if until else said.get("id") == head["id"]:
-                return dict(said.get("params") or said.get("result") or {})
+            message = json.loads(text)
+            if message.get("id") == head["id"] and "error" in message:
+                raise ConnectionRefusedError(str(message["error"]))
+            if message.get("method") == until if until else message.get("id") == head["id"]:
+                return dict(message.get("params") or message.get("result") or {})
 
     target = ask("Target.createTarget", url="about:blank")["targetId"]
     head["sessionId"] = ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
     ask("Page.navigate", url=url)  # answered once the new document is there; events may still be of the one before it
-    ask("Runtime.evaluate", expression=LOADED, awaitPromise=True)
-    clock = {"policy": "pauseIfNetworkFetchesPending", "budget": OWN_TIME_MS}
-    ask("Emulation.setVirtualTimePolicy", until="Emulation.virtualTimeBudgetExpired", **clock)
+    with contextlib.suppress(ConnectionRefusedError):  # the page went elsewhere by itself meanwhile
+        ask("Runtime.evaluate", expression=LOADED, awaitPromise=True)
+    ask("Emulation.setVirtualTimePolicy", until="Emulation.virtualTimeBudgetExpired", **CLOCK)
     seen = ask("Runtime.evaluate", expression="document.documentElement.outerHTML")
     return str(seen.get("result", {}).get("value", ""))
 
 
+def lacked_threads(log: str) -> bool:
+    """Whether the browser itself says so; what the page wrote to the console does not count."""
+    return any(NO_THREAD in line and "CONSOLE" not in line for line in CONSOLE.sub("", log).splitlines())
+
+
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    folder, out = str(request["folder"]), tempfile.mkdtemp(prefix="page-")
+    folder, out, began = str(request["folder"]), tempfile.mkdtemp(prefix="page-"), time.monotonic()
     vite = vite_of(folder)
     if not vite:
         return {"missing": "Vite"}
@@ -149,18 +168,19 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         for _ in range(STARTS):
-            dom, log = opened(browser, f"http://127.0.0.1:{server.server_address[1]}/")
+            seconds = max(began + SECONDS - time.monotonic(), 1)
+            dom, log = opened(browser, f"http://127.0.0.1:{server.server_address[1]}/", seconds)
             if "<body" in dom:
                 break
         server.shutdown()
     if "<body" not in dom:
-        return found | {"missing": f"a browser that starts ({log[-200:].strip()})"}
+        return found | {"missing": f"a browser that starts and answers ({log[-200:].strip()})"}
     with open(os.path.join(out, "index.html"), errors="replace") as page:
         before = shown(page.read())
     empty = shown(dom) == before
-    if empty and NO_THREAD in log:  # its scripts may never have been asked for
+    errors = [f"{error} ({place.rpartition('/')[2]}:{line})" for error, place, line in UNCAUGHT.findall(log)]
+    if empty and not errors and lacked_threads(log):  # its scripts may never have been asked for
         return found | {"missing": "room for a browser: it could not start a thread"}
-    errors = [f"{said} ({place.rpartition('/')[2]}:{line})" for said, place, line in UNCAUGHT.findall(log)]
     return found | {"opened": True, "empty": empty, "errors": errors[:10]}
 
 

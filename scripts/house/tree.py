@@ -55,7 +55,7 @@ class Tree:
 def set_number(text: str, table: str, key: str, number: int | None) -> str:
     """house.toml with the number of one key of one table replaced, or the key's line removed for None.
 
-    Comments and order stay, which a TOML writer would not keep.
+    Comments on lines of their own, and the order, stay: a TOML writer would lose them.
     """
     here, result = "", []
     for line in text.splitlines(keepends=True):

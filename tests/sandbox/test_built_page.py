@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from agents.languages.node.page import page_failures, page_folders
 from sandbox.base import Sandbox, SandboxLimits
 from sandbox.bubblewrap import BubblewrapBackend
 from sandbox.built_page import open_built_page
-from sandbox.inside.built_page import BROWSERS, shown
+from sandbox.inside import built_page
+from sandbox.inside.built_page import BROWSERS, lacked_threads, shown
 from sandbox.node_env import find_node_modules
 from tests.needs import missing
+from tests.tables import each_row
 
 pytestmark = pytest.mark.bubblewrap
 PAGE = b'<!doctype html><body><div id="root"></div><script type="module" src="/src/main.ts"></script></body>'
@@ -53,6 +56,13 @@ def test_a_page_that_shows_something_late_by_its_own_clock_is_fine(box: Sandbox)
     assert opened(box, "setTimeout(() => document.body.append('late'), 4000);") == []
 
 
+def test_a_page_that_gives_itself_work_without_end_is_looked_at_all_the_same(box: Sandbox) -> None:
+    endless = (
+        "const c = new MessageChannel(); c.port1.onmessage = () => c.port2.postMessage(0); c.port2.postMessage(0);"
+    )
+    assert opened(box, f"document.body.append('busy'); {endless}") == []
+
+
 def test_a_server_that_does_not_answer_is_no_error_of_the_page(box: Sandbox) -> None:
     asks = "document.body.append('wait'); fetch('/api/todos').then((answer) => answer.json());"
     assert opened(box, asks) == []
@@ -77,3 +87,42 @@ def test_a_page_is_built_from_the_folder_of_its_configuration() -> None:
 def test_what_a_page_shows_is_its_elements_and_its_text() -> None:
     text = "<head><title>t</title></head><body><style>p {}</style><p>hi</p><script>x()</script>there</body>"
     assert shown(text) == ["p", "hi", "there"]
+
+
+def fake_browser(folder: Path, answers: str) -> str:
+    """A program in place of a browser that runs these statements; `read` takes a command, `write` answers."""
+    program = folder / "browser"
+    told = "import json, os, time\n"
+    told += "read = lambda: json.loads(os.read(3, 65536)[:-1])['id']\n"
+    told += "write = lambda **answer: os.write(4, json.dumps(answer).encode() + bytes(1))\n"
+    program.write_text(f"#!{sys.executable}\n{told}{answers}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+@each_row(
+    "answers",
+    [
+        "",
+        "write(id=read(), result={'targetId': 'a'})",
+        "while True: write(id=read(), error={'message': 'no target'})",
+        "for given in ('targetId', 'sessionId'): write(id=read(), result={given: 'a'})\n"
+        "for _ in range(2): write(id=read(), result={})\n"
+        "write(id=read(), error={'message': 'no clock'})\n"
+        "time.sleep(60)",
+    ],
+    ids=["ends at once", "ends after an answer", "refuses every command", "refuses the clock"],
+)
+def test_a_browser_that_fails_says_nothing_about_the_page(tmp_path: Path, answers: str) -> None:
+    assert built_page.opened(fake_browser(tmp_path, answers), "http://127.0.0.1:9/", seconds=50)[0] == ""
+
+
+def test_a_browser_that_does_not_answer_is_ended(tmp_path: Path) -> None:
+    assert built_page.opened(fake_browser(tmp_path, "time.sleep(600)"), "http://127.0.0.1:9/", seconds=0.2)[0] == ""
+
+
+def test_only_the_browser_itself_can_say_that_it_lacks_threads() -> None:
+    own = "[1:2:ERROR:platform_thread_posix.cc(155)] pthread_create: Resource temporarily unavailable (11)\n"
+    console = '[1:2:INFO:CONSOLE:3] "a\npthread_create: Resource temporarily unavailable", source: http://x/a.js (3)\n'
+    assert lacked_threads(console + own)
+    assert not lacked_threads(console)

@@ -1,5 +1,5 @@
 """More replies as small models really send them, each with the files that are meant: other slips than those of
-`reply_shapes`. `reply_traps` adds more to SLIPS.
+`shapes`. `traps` adds more to SLIPS.
 
 The reader was mended with them in view. Before it was, it used just over half of them as meant and 14 % otherwise.
 """

@@ -1,6 +1,6 @@
 """Traps: sound replies beside text that must not become a file; and more slips that stand beside them.
 
-SLIPS holds these and those of `reply_slips`.
+SLIPS holds these and those of `slips`.
 """
 
 from __future__ import annotations

@@ -127,8 +127,8 @@ class MemoryTaskStore:
     def refusals(self) -> Sequence[str]:
         return [f"{row['title']}: no" for row in self.questions if self.answers.get(row["subject"]) == "rejected"]
 
-    def merge_turn(self, held: Callable[[], None]) -> None:
-        held()
+    def merge_turn(self, merge: Callable[[], None]) -> None:
+        merge()
 
 
 class MemoryLessons(NoLessons):
