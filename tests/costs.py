@@ -24,10 +24,10 @@ SHOWN = 25
 SECONDS_BETWEEN_CALIBRATIONS = 45
 
 
-def cpu_seconds() -> float:
-    """CPU seconds of this process and of all its children that have ended."""
-    own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
+def cpu_seconds(*, with_children: bool = True) -> float:
+    """CPU seconds of this process, and of all its children that have ended."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN) if with_children else (resource.RUSAGE_SELF,)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
 
 
 def calibrate() -> float:
@@ -74,8 +74,8 @@ class Costs:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Hand a worker's figures over; in the process that reports, fail a run over its budget."""
-        if self._measuring or self.worker_output is None:
-            self.sum += cpu_seconds()
+        # Workers were children of this process, and have handed over what they cost themselves.
+        self.sum += cpu_seconds(with_children=self._measuring)
         if self.worker_output is not None:
             self.worker_output["costs"] = [self.by_test, self.calibrations, self.sum]
         elif self.budget is not None and self.verdict() and session.exitstatus == pytest.ExitCode.OK:

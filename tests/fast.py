@@ -12,18 +12,21 @@ import sys
 import threading
 from typing import Any
 
+import hypothesis
 import pytest
 
 MIRRORED = ("agents", "aiswe_site", "dashboard", "measure", "projects", "sandbox", "scripts")
 NEEDS = ("docker", "bubblewrap", "browser", "redis", "postgresql")
-# Hypothesis tries hundreds of examples; a time limit of its own is for a test that takes long.
-LONG = ("slow", "timeout", "hypothesis", "stage")
+# A time limit of its own is for a test that takes long. Hypothesis tries hundreds of examples, too.
+LONG = ("slow", "timeout", "stage")
 ALLOWED = ("git", "ruff")
 
 
 def is_fast(item: pytest.Item) -> bool:
     """Whether the test mirrors a source folder, or checks the repository, needs nothing else and is short."""
     _, *folders, _ = item.location[0].split("/")
+    if isinstance(item, pytest.Function) and hypothesis.is_hypothesis_test(item.obj):  # its marker comes later
+        return False
     return (not folders or folders[0] in MIRRORED) and not any(map(item.get_closest_marker, NEEDS + LONG))
 
 

@@ -17,15 +17,15 @@ def scaled(whole: int, part: int = 10) -> int:
 def growth(work: Callable[[int], object], small: int) -> float:
     """How many times the CPU of `work(small)` does `work(8 * small)` take? 8 if it is linear, 64 if it is quadratic.
 
-    A busy machine makes single measurements long, never short: the least of five of each size counts; a low ratio ends
-    them.
+    A busy machine makes single measurements long, never short: the least of five of each size counts; two with a
+    low ratio end them.
     """
     work(small)  # what is made once is no part of it
     first = large = float("inf")
-    for _ in range(5):
+    for measured in range(5):
         first = min(first, max(_cpu(work, small), 1e-4))
         large = min(large, _cpu(work, 8 * small))
-        if large < 16 * first:
+        if measured and large < 16 * first:
             break
     return large / first
 

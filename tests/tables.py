@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_timeout
 
 
 def each_row(
@@ -21,8 +22,8 @@ def each_row(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Take what `pytest.mark.parametrize` takes, and make one test of it.
 
-    Each row has a `tmp_path` and a `monkeypatch` of its own; other fixtures are shared by all rows. A row cannot have
-    marks, and a table not be empty: ValueError.
+    Each row has a `tmp_path`, a `monkeypatch` and a time limit of its own; other fixtures are shared by all rows. A row
+    cannot have marks, and a table not be empty: ValueError.
     """
     alone = isinstance(names, str) and "," not in names
     arguments = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
@@ -45,11 +46,14 @@ def each_row(
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         asked = inspect.signature(function).parameters
-        fixtures = [asked[name] for name in asked if name not in arguments]
+        fixtures = [asked[name] for name in asked if name not in (*arguments, "request")]
 
         @functools.wraps(function)
-        def test(*instance: Any, subtests: pytest.Subtests, **made: Any) -> None:
+        def test(*instance: Any, subtests: pytest.Subtests, request: pytest.FixtureRequest, **made: Any) -> None:
+            if "request" in asked:
+                made["request"] = request
             for number, (label, values) in enumerate(table):
+                _restart_time_limit(request.node)
                 with subtests.test(label, **({} if label else values)), ExitStack() as row:
                     own = dict(made)
                     if "monkeypatch" in own:
@@ -58,11 +62,20 @@ def each_row(
                         own["tmp_path"] = _folder(made["tmp_path"], number)
                     function(*instance, **own, **values)
 
-        subtests = inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)
-        test.__signature__ = inspect.Signature([*fixtures, subtests])  # type: ignore[attr-defined]
+        own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("subtests", "request")]
+        test.__signature__ = inspect.Signature([*fixtures, *own])  # type: ignore[attr-defined]
         return test
 
     return decorate
+
+
+def _restart_time_limit(item: pytest.Item) -> None:
+    """Give a row the time limit of a test: a row that fails ends the limit for the rows after it."""
+    hooks = item.config.pluginmanager.hook
+    hooks.pytest_timeout_cancel_timer(item=item)
+    settings = pytest_timeout._get_item_settings(item)
+    if settings.timeout:
+        hooks.pytest_timeout_set_timer(item=item, settings=settings)
 
 
 def _folder(folder: Path, number: int) -> Path:

@@ -40,6 +40,24 @@ def test_each_row_is_tried_and_each_that_fails_is_named(pytester: pytest.Pyteste
     shown.stdout.fnmatch_lines(["SUBFAILED(number=2, word='two') *", "SUBFAILED[[]even[]] *"])
 
 
+def test_a_row_that_hangs_ends_and_the_rows_after_one_that_failed_have_a_limit_too(pytester: pytest.Pytester) -> None:
+    pytester.makeini(f"{INI}timeout = 0.5\n")
+    pytester.makepyfile(
+        """
+        import time
+        from tests.tables import each_row
+
+        @each_row("seconds", [60, 0, 60])
+        def test_rows(seconds, request):
+            assert request.node.name == "test_rows"
+            time.sleep(seconds)
+        """
+    )
+    pytester.syspathinsert(Path(__file__).parent.parent)
+    shown = pytester.runpytest_subprocess(timeout=50)
+    shown.assert_outcomes(failed=3)  # two rows, and the test that has them
+
+
 def test_a_table_without_rows_or_with_marks_is_refused() -> None:
     with pytest.raises(ValueError, match="without rows"):
         each_row("a", [])

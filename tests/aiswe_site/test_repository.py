@@ -50,7 +50,7 @@ def test_a_script_is_sound_bash(script: Path) -> None:
         assert "set -euo pipefail" in script.read_text()
 
 
-@each_row("target", ["install", "run", "demo", "doctor", "check", "test", "lint", "bench", "notices", "bill", "clean"])
+@each_row("target", "install run demo doctor check test stages lint bench notices bill clean".split())
 def test_make_knows_its_targets(target: str) -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")

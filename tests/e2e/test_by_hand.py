@@ -90,7 +90,12 @@ def test_a_list_that_is_polled_keeps_the_focus(site: Site, window: Callable[...,
     page = window("/runs")
     link = page.locator("#runs th a").first
     link.focus()
-    page.evaluate("new Promise((done) => document.addEventListener('htmx:after:swap', () => done(), { once: true }))")
+    page.evaluate(
+        """new Promise((done, fail) => {
+            document.addEventListener('htmx:after:swap', () => done(), { once: true });
+            setTimeout(() => fail(new Error('the list was not polled')), 60000);
+        })"""
+    )
     assert page.evaluate("document.activeElement.tagName") == "A"
 
 
