@@ -3,7 +3,7 @@
 CPU, not time: what else the machine does decides nothing. A core that others use too, or a slower one, takes more CPU
 seconds for the same work, so a fixed piece of work is measured between the tests, and the sum is given in seconds of
 the core that house.toml names. What a test leaves to a server that was running before (a Docker engine's containers)
-is not counted.
+is not counted, and a process counts for the test in which it ends.
 """
 
 from __future__ import annotations

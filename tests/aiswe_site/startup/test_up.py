@@ -31,6 +31,7 @@ def test_it_serves_says_where_and_stops_on_sigterm(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     with up(tmp_path_factory.mktemp("home")) as found:
+        assert found.address, "it holds its folder now, whichever test comes first"
         yield found
 
 
