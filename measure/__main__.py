@@ -50,7 +50,7 @@ def module(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as problem:
-        if not (problem.name or "").startswith("measure"):
+        if (problem.name or "").partition(".")[0] != "measure":
             raise
         raise SystemExit(f"{problem.name} is in a checkout of the source only: clone it to measure this.") from None
 

@@ -9,10 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import grimp
-import networkx
-
 from agents.languages.python import syntax
+from scripts.house.circles import imports, package_circles
+from scripts.house.tree import Tree
 
 ROOT = Path(__file__).parent.parent
 PRODUCT = ("aiswe_site", "dashboard", "projects", "agents", "sandbox")
@@ -37,19 +36,8 @@ def modules(*folders: str) -> Iterator[tuple[str, str]]:
                 yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
 
 
-def circles() -> list[set[str]]:
-    """Groups of modules of which each imports all others, directly or through them."""
-    imports = grimp.build_graph(*ROOMS, cache_dir=None)
-    graph = networkx.DiGraph(
-        (module, imported)
-        for module in imports.modules
-        for imported in imports.find_modules_directly_imported_by(module)
-    )
-    return [group for group in networkx.strongly_connected_components(graph) if len(group) > 1]
-
-
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    assert [sorted(group) for group in circles()] == []
+def test_no_modules_and_no_packages_import_each_other_in_a_circle() -> None:
+    assert list(package_circles(imports(Tree(ROOT), list(ROOMS)))) == []
 
 
 def test_only_the_table_of_commands_names_a_module_that_measures() -> None:

@@ -10,16 +10,15 @@ from scripts.house.tree import Tree, numbers, set_number
 
 def check(tree: Tree, house: Mapping[str, Any]) -> list[str]:
     """Rooms above their ceiling, folders without one, and the sum."""
-    ceilings, most = numbers(house, "lines", "rooms"), house["lines"]["together"]
-    found = count(tree, list(ceilings))
+    ceilings, most, rooms = numbers(house, "lines", "rooms"), house["lines"]["together"], house["rooms"]["product"]
+    found = count(tree, [*ceilings, *rooms])
     problems = [
         f"{room} has {found[room]:,} lines, {found[room] - ceiling:,} over its ceiling of {ceiling:,} (house.toml): "
         "take out what the new code replaces"
         for room, ceiling in ceilings.items()
         if found[room] > ceiling
     ]
-    rooms = house["rooms"]["product"]
-    together = sum(count(tree, rooms).values())
+    together = sum(found[room] for room in rooms)
     if together > most:
         problems.append(f"the rooms {', '.join(rooms)} have {together:,} lines together; the ceiling is {most:,}")
     missing = sorted(sub_rooms(tree, rooms) - ceilings.keys())

@@ -14,7 +14,7 @@ def test_a_part_that_is_left_out_of_a_wheel_is_named(monkeypatch: pytest.MonkeyP
 
 
 def test_a_library_that_is_missing_is_not_taken_for_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(main.COMMANDS, "review", "no_such_library")
+    monkeypatch.setitem(main.COMMANDS, "review", "measurement_of_others")
     with pytest.raises(ModuleNotFoundError):
         main.main(["review"])
 
