@@ -1,7 +1,5 @@
 """Plays a recorded scenario without the engine: the replies are applied to a tree of files and the tests are run."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

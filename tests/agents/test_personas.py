@@ -1,7 +1,5 @@
 """A persona is data: its rules are a Markdown file, its models those of the role that it works as."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.personas import ARCHITECT, DEBUGGER, LOGIC_CODER, PERSONAS, UI_COMPOSER

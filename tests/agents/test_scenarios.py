@@ -1,7 +1,5 @@
 """The recorded scenarios tell the truth: what should fail fails, what is repaired passes, and the whole works."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Servers for tests, as a compose file names them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Pipelines of GitHub Actions and GitLab CI that a task writes."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

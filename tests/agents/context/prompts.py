@@ -1,7 +1,5 @@
 """Prompts as the product writes them, with texts of the tests' choice."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from agents.languages.registry import language

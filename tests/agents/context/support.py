@@ -1,7 +1,5 @@
 """Repositories of a few files for the tests of what a task is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -2,10 +2,7 @@
 
 from agents.context import said_once
 
-REPORT = {
-    "key": "R1",
-    "text": "`report()` ends with a line `total`: load: 1.5s total: 2m 4.5s Times are in seconds.",
-}
+REPORT = {"key": "R1", "text": "`report()` ends with a line `total`: load: 1.5s total: 2m 4.5s Times are in seconds."}
 
 
 def test_what_is_not_to_be_built_is_marked_among_the_requirements():

@@ -1,7 +1,5 @@
 """What belongs to the functions that a task names."""
 
-from __future__ import annotations
-
 from agents.context.calls import around, code_words, named
 from agents.context.retrieval import Chunk, Piece
 from tests.agents.context.support import SHOP, existing_files, repository_of

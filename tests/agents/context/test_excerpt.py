@@ -1,7 +1,5 @@
 """What is shown of a long file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from agents.context.files import outline

@@ -1,7 +1,5 @@
 """What a model is shown of the finds of a search, and what its reply may do: change their order, nothing else."""
 
-from __future__ import annotations
-
 from agents.context.ordering import DETAILED, in_order, order_turn, read_order
 from agents.context.questions import FoundPlace
 from agents.context.retrieval import LIBRARY, Chunk, Piece

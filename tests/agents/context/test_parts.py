@@ -30,15 +30,7 @@ def test_every_stretch_of_the_first_message_has_its_name():
     assert list(named(system)) == ["system", "house rules"]
     assert "Use Decimal." in named(system)["house rules"]
     found = named(first)
-    assert list(found) == [
-        "task",
-        "requirements",
-        "people",
-        "lessons",
-        "files",
-        "tests",
-        "failed before",
-    ]
+    assert list(found) == ["task", "requirements", "people", "lessons", "files", "tests", "failed before"]
     for name, words in (
         ("task", "Add up."),
         ("requirements", "FR-01: It adds."),

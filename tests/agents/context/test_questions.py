@@ -1,7 +1,5 @@
 """Where a question is answered: the files that are searched, a piece's vectors, and how places are chosen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Vectors in a real Chroma: kept by content with their places, one collection for each embedding."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A question in the words of code: other words for the same, other languages, and which files it is about."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

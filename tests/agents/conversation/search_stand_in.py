@@ -1,7 +1,5 @@
 """A search server on this machine that answers as it is told; it keeps what it was asked."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

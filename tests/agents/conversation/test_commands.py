@@ -1,7 +1,5 @@
 """Commands are understood as the prompt shows them and as small models write them; nothing else becomes one."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

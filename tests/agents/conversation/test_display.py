@@ -1,15 +1,6 @@
 """Plans, TODOs, tool calls, results and errors read alike everywhere."""
 
-from __future__ import annotations
-
-from agents.conversation.display import (
-    MARKS,
-    call_lines,
-    plan_lines,
-    result_lines,
-    todo_lines,
-    todo_markdown,
-)
+from agents.conversation.display import MARKS, call_lines, plan_lines, result_lines, todo_lines, todo_markdown
 from agents.conversation.state import ChatPlan, Command, PlanStep, ToolResult
 
 STEP = PlanStep(1, "Write hello.py", "It prints a greeting", "pending")

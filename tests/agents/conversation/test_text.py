@@ -1,7 +1,5 @@
 """What a person's answer to a plan means."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.conversation.text import choice

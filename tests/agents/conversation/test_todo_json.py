@@ -1,7 +1,5 @@
 """The JSON of TODO mode is read whatever a small model makes of it; what is missing shows as a placeholder."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Searching the web, against servers on this machine that speak the three documented protocols, or none."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Iterator

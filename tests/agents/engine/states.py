@@ -1,7 +1,5 @@
 """States of a task for tests, by the names of their parts."""
 
-from __future__ import annotations
-
 from typing import Any, get_type_hints
 
 from agents.engine.state import GROUPS, TaskState, start_state, updated

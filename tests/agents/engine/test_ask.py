@@ -1,7 +1,5 @@
 """One question to a model, and what of its reply goes on the record."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Which failed try an approach goes back to."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.best_try import best_here, better_before, rank

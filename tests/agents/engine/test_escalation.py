@@ -1,7 +1,5 @@
 """A person who gets a task learns what was tried, what is known and what can be done."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from agents.engine.escalation import escalation_text

@@ -1,7 +1,5 @@
 """A repair as long as tokens are no reason; new samples when the budget decides how many tries there are."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

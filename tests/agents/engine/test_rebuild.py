@@ -1,7 +1,5 @@
 """What is repeated of a failed build reads the project alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 

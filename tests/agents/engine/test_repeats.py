@@ -1,7 +1,5 @@
 """The same candidate is known again, and nothing else is taken for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A thought's one line in the stream."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What a change takes back of pins, tests and checks is said."""
 
-from __future__ import annotations
-
 from agents.engine.said_changes import said_changes
 from agents.languages.registry import language
 from tests.tables import each_row
@@ -31,12 +29,7 @@ PACKAGE = '{"scripts": {"test": "vitest run"}, "dependencies": {"react": "18.3.1
             PROJECT + '[tool.ruff]\nignore = ["F401"]\n',
             ["pyproject.toml: the configuration of checks is changed"],
         ),
-        (
-            "package.json",
-            PACKAGE,
-            PACKAGE.replace("18.3.1", "^18"),
-            ["package.json: react@18.3.1 becomes react@^18"],
-        ),
+        ("package.json", PACKAGE, PACKAGE.replace("18.3.1", "^18"), ["package.json: react@18.3.1 becomes react@^18"]),
         (
             "package.json",
             PACKAGE,

@@ -1,7 +1,5 @@
 """Structure comes last, in a short call of its own, whatever the server makes of the schema."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.structured_output import ask_structured

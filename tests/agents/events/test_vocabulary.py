@@ -1,7 +1,5 @@
 """The vocabulary: what of an event is payload, and how a kind is shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.events.base import KINDS, EventKind, kind

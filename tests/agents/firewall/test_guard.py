@@ -2,8 +2,6 @@
 is.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Documents drawn from Atlassian's published schema, every kind of node and mark that it knows."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A running forge of each kind, and a site with tickets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Atlassian Document Format: all of its text arrives, none of it as HTML, whatever the document."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

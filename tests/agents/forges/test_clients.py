@@ -1,7 +1,5 @@
 """The three clients against forges of our own: one contract, and GitHub's requests and answers as it documents them."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.forges.contract import Attachment, Forge, ForgeRefused, NotThere, Remark, Status

@@ -1,7 +1,5 @@
 """Answers that GitHub gave, as Octokit's fixtures keep them, are read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

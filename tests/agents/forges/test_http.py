@@ -1,7 +1,5 @@
 """The forge's host is checked, its limits and refusals are sentences, and no text holds the token."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.forges.addresses import forge_address

@@ -1,7 +1,5 @@
 """Jira Cloud's documented routes, against a server of our own."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

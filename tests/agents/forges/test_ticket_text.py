@@ -1,7 +1,5 @@
 """A ticket as people write them becomes a document in which the rules find what it asks for."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.forges.contract import Attachment, ForgeRefused, Person, Ticket

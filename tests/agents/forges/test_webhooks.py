@@ -1,7 +1,5 @@
 """Deliveries of forges: whose signature holds, and what they are about."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """A small CRM: its blueprint as a model would send it, and the code of its fragments."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -31,10 +29,7 @@ BLUEPRINT: dict[str, Any] = {
         {
             "name": "find_customers",
             "purpose": "Returns the customers whose name contains the words, whatever their case.",
-            "parameters": [
-                {"name": "customers", "type": "list[dict[str, Any]]"},
-                {"name": "words", "type": "str"},
-            ],
+            "parameters": [{"name": "customers", "type": "list[dict[str, Any]]"}, {"name": "words", "type": "str"}],
             "returns": "list[dict[str, Any]]",
             "examples": [
                 {"call": "find_customers([{'name': 'Ada'}], 'ad')", "result": "[{'name': 'Ada'}]", "raises": ""}

@@ -3,8 +3,6 @@
 Tests of the flow need no 360 MB from PyPI; that the real one draws the app is tested in test_streamlit.
 """
 
-from __future__ import annotations
-
 from tests.sandbox.local_index import LocalIndex
 
 STREAMLIT = """

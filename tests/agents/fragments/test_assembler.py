@@ -1,7 +1,5 @@
 """The assembler's files: the same from the same fragments, whole, and without what would clash."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A blueprint is typed: what does not fit together goes back in words that name the fragment."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema

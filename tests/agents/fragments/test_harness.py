@@ -1,7 +1,5 @@
 """A fragment is proven by its examples in the sandbox; nothing that it prints, ends or catches makes it pass."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Code out of replies: what models put around it is taken off, what is not the fragment is refused with a reason."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.fragments.blueprint import read_blueprint

@@ -3,8 +3,6 @@
 Nothing in the tests asks an outside service unless it is named: STREAMLIT_INDEX=https://pypi.org/simple/ runs this one.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The package index is a stand-in over HTTP: no index that these tests can reach offers advisories.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

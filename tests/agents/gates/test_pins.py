@@ -89,9 +89,7 @@ YARN = '"@a/b@^2.0.0", "@a/b@npm:^2":\n  version "2.0.0"\n\nlodash@^4.17.0:\n  v
         (
             "pyproject.toml",
             PYPROJECT,
-            [
-                *(("setuptools", "70.0.0", 3), ("django", "1.2.0", 6), ("jinja2", "2.0", 9), ("pytest", "9.0.0", 11)),
-            ],
+            [*(("setuptools", "70.0.0", 3), ("django", "1.2.0", 6), ("jinja2", "2.0", 9), ("pytest", "9.0.0", 11))],
         ),
         ("uv.lock", UV, [("django", "1.2.0", 7)]),
         ("poetry.lock", '[[package]]\nname = "a"\nversion = "1"\n', [("a", "1", 2)]),

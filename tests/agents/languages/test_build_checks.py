@@ -1,7 +1,5 @@
 """How failures of builds are repeated, and what of a log's command is taken over."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.rebuild import check_of

@@ -1,7 +1,5 @@
 """A part of a file goes into the file by the same rules in every language."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.languages.definitions import CannotMerge

@@ -1,7 +1,5 @@
 """The layout of repositories that others wrote, read as data."""
 
-from __future__ import annotations
-
 from agents.languages.layouts import RepositoryLayout
 from agents.languages.registry import language
 

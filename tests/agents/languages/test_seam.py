@@ -1,7 +1,5 @@
 """What differs from language to language is said in agents/languages alone."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

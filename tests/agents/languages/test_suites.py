@@ -1,7 +1,5 @@
 """Each language's tests are run by its own runner, and one report says what came of all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A language that is one folder and one line in the registry goes from a document to merged code."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

@@ -1,7 +1,5 @@
 """A small recording, and servers that play it over real HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

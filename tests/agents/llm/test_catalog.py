@@ -1,7 +1,5 @@
 """The file that says which models do the work."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

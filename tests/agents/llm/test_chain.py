@@ -1,7 +1,5 @@
 """Several models for one persona: the next stands in, only where the list names it, and says why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

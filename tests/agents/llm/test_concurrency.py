@@ -1,7 +1,5 @@
 """How many calls a server answers at a time."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.llm.base import ModelUnavailable

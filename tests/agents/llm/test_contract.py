@@ -1,7 +1,5 @@
 """What every provider does, whatever protocol its server speaks: the same tests against all of them, over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -185,12 +183,7 @@ def test_a_broken_reply_is_a_typed_error(kind, model, server, fault, error, word
 @pytest.mark.parametrize(("fault", "after", "stage"), [("hang", 0, "first_token"), ("stall", 3, "idle")])
 def test_silence_names_its_stage_and_the_server_sees_the_hang_up(kind, server, fault, after, stage):
     server.faults.add(fault, path=kind.chat, after=after)
-    limits = {
-        "first_token": 60.0,
-        "idle": 60.0,
-        "total": 120.0,
-        stage: 0.4,
-    }
+    limits = {"first_token": 60.0, "idle": 60.0, "total": 120.0, stage: 0.4}
     with pytest.raises(ModelTimeout) as caught:
         ask(kind.make(server.url, timeouts=Timeouts(connect=2, **limits)), talk())
     assert caught.value.stage == stage

@@ -1,7 +1,5 @@
 """What is particular to Gemini: turns, schemas, keys, reasons to withhold."""
 
-from __future__ import annotations
-
 import json
 import traceback
 

@@ -1,7 +1,5 @@
 """The Ollama provider against a server that speaks the protocol over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """What is particular to OpenAI-compatible servers: keys, refused parameters, counts, odd ends."""
 
-from __future__ import annotations
-
 import json
 import threading
 import traceback

@@ -1,7 +1,5 @@
 """A new provider is one file and one entry of the registry; no other module names a provider."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

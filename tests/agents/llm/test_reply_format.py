@@ -1,7 +1,5 @@
 """A model is asked for files in the form that it was chosen for, from the first word to the last."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

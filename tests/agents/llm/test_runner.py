@@ -1,7 +1,5 @@
 """The runner: stopping, retrying, and leaving a server alone that is down."""
 
-from __future__ import annotations
-
 import threading
 import time
 

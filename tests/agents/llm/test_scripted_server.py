@@ -1,7 +1,5 @@
 """The scripted server as any HTTP client sees it."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
@@ -83,8 +81,7 @@ def test_a_missing_reply_names_the_file_wanted(server):
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"nonsense", b"[1]", b'{"messages": 3}', b'{"messages": [3]}', b'{"options": []}', b"[" * 100_000],
+    "body", [b"", b"nonsense", b"[1]", b'{"messages": 3}', b'{"messages": [3]}', b'{"options": []}', b"[" * 100_000]
 )
 def test_senseless_bodies_get_an_answer(server, body):
     answer = httpx.post(f"{server.url}/api/chat", content=body)

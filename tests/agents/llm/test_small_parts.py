@@ -1,7 +1,5 @@
 """Token counts, the breaker, the registry and Retry-After."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Events are the same however the network cuts them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

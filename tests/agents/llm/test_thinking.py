@@ -1,7 +1,5 @@
 """A model that thinks too long is stopped, keeps its trace, and answers without thinking; over every protocol."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A kind of model server that nothing else knows: it answers `POST /ask` with one line of JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator
 from typing import Any

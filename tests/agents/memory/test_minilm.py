@@ -1,7 +1,5 @@
 """MiniLM in numpy: the installed weights, and none that are not the model's."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mutants of a change run against its tests in the sandbox."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

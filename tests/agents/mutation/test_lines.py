@@ -1,7 +1,5 @@
 """Only what a change wrote is its tests' to notice."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

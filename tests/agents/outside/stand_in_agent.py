@@ -3,8 +3,6 @@
 The script is the file that AGENT_SCRIPT names, JSON: a list of turns, each a list of steps [verb, …].
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The stand-in agent, as an administrator would name it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What another agent may do by itself, what a person is asked, and what it may not do."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The table of other agents: what an administrator may name, and what is refused with the place and the way out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Plans for property tests, and their graphs for networkx."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Which of several plans is recommended, and why."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from agents.planning.compare import Measures, Variant, different, drafts_of, measure, recommend

@@ -1,7 +1,5 @@
 """Circular dependencies, held against networkx."""
 
-from __future__ import annotations
-
 import networkx as nx
 from hypothesis import given
 

@@ -1,7 +1,5 @@
 """The drawing of a plan: cards never overlap, edges lead right, the same plan gives the same picture."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict

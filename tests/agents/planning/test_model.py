@@ -1,7 +1,5 @@
 """The hash that an approval pins."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, replace
 
 from hypothesis import given

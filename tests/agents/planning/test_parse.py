@@ -1,7 +1,5 @@
 """From JSON to a plan: lenient with what is missing, strict with what is there."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Variants by rule: what each does, and what none of them may lose."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a build of a plan would do if every estimate were right."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

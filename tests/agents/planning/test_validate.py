@@ -1,7 +1,5 @@
 """A plan that may be approved has no problem; every other one hears all that is wrong with it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Tasks that write one file: which need is added, and that none closes a circle."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Every piece of a prompt says where it is from, and no piece can say it of another."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

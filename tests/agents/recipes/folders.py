@@ -1,7 +1,5 @@
 """Recipes for tests: the smallest one, and git repositories of them."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path

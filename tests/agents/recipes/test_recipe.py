@@ -1,7 +1,5 @@
 """Recipes are data: each that cannot be used is refused with a sentence, and nothing of it is followed or run."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.languages.registry import language

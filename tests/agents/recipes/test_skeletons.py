@@ -4,8 +4,6 @@ Recipes whose packages stand ready in the sandbox are run here. Those that fetch
 do only when told: RECIPES_ONLINE=1 runs them too.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack

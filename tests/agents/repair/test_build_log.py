@@ -1,7 +1,5 @@
 """The cause of a failed build, on logs that real tools wrote (measure/corpora/build_logs), and on any text."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

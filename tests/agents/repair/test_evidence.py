@@ -1,7 +1,5 @@
 """Evidence is believed only where it was shown."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Place and kind of each failure in a report, as the sandbox makes them."""
 
-from __future__ import annotations
-
 from agents.languages.registry import language
 from agents.repair.known import problem_of, problems_of, where_text
 

@@ -1,7 +1,5 @@
 """Whatever tool failed, its output names the right file, line and kind of error; equal causes have equal signatures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Replies gone wrong in ways that small models and broken servers go wrong: (name, text)."""
 
-from __future__ import annotations
-
 from tests.sizes import scaled
 
 F = "```"

@@ -1,7 +1,5 @@
 """Applying replies: what is clear is taken, the rest is refused with a reason the model can act on."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Unified diffs of existing files: applied where their lines occur exactly once, refused with a reason elsewhere."""
 
-from __future__ import annotations
-
 import difflib
 from itertools import product
 

@@ -1,7 +1,5 @@
 """SEARCH blocks whose lines are all shifted by the same indentation."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest

@@ -1,7 +1,5 @@
 """JSON as models write it."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given, settings
@@ -55,13 +53,7 @@ def test_sound_json_is_found_without_a_problem(text):
 
 @each_row(
     "text",
-    [
-        TEXT[:-1],
-        TEXT[:-3],
-        TEXT.replace('"', "'"),
-        f"{F}json\n{TEXT[:-2]}",
-        TEXT.replace("[{", "[ // the tasks\n{"),
-    ],
+    [TEXT[:-1], TEXT[:-3], TEXT.replace('"', "'"), f"{F}json\n{TEXT[:-2]}", TEXT.replace("[{", "[ // the tasks\n{")],
 )
 def test_broken_json_is_mended_and_said_to_be(text):
     value, problems = parse_json(text, SCHEMA)

@@ -1,7 +1,5 @@
 """A block that lacks definitions of its file is merged into it, or sent back with what is missing."""
 
-from __future__ import annotations
-
 import ast
 import textwrap
 from pathlib import Path

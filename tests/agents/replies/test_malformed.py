@@ -1,7 +1,5 @@
 """Nothing a model says can crash the reading of it, and nothing senseless becomes a file outside the project."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Reading replies the way models write them."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Files in fences, in tags or in JSON: three forms of one reply, each understood whatever was asked for."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

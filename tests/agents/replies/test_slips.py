@@ -1,7 +1,5 @@
 """Slips of small models that nobody asked for, and sound replies beside text that must not become a file."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

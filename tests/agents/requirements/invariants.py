@@ -1,7 +1,5 @@
 """What must hold for the extraction of any text."""
 
-from __future__ import annotations
-
 import re
 
 from agents.requirements.model import KINDS, Extraction

@@ -1,7 +1,5 @@
 """What a new version of a document changes, requirement by requirement."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

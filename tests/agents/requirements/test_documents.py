@@ -1,7 +1,5 @@
 """Reading a document: text in any honest encoding comes in, everything else is refused with a way out."""
 
-from __future__ import annotations
-
 import io
 import os
 import tracemalloc

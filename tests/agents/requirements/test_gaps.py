@@ -1,7 +1,5 @@
 """What requirements leave unsaid is named once, and not where any sentence of the document says it."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.requirements.extract import extract

@@ -1,7 +1,5 @@
 """Hints name what can be seen by rules, and nothing that may well be meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.requirements.extract import extract

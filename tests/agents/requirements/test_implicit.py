@@ -1,7 +1,5 @@
 """What requirements imply: by rules, with a reason, and only where nothing says it already."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.requirements.extract import extract

@@ -1,7 +1,5 @@
 """Passages that look like instructions to the agents are pointed out, and ordinary requirements are not."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Whatever the document: nothing written is lost, nothing is invented."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Documents in other languages and shapes are read like English ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.requirements.extract import extract

@@ -4,8 +4,6 @@
 lines ask for nothing. The samples of a family stand in one file, the first line of each says what it shows.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

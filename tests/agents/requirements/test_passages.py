@@ -1,7 +1,5 @@
 """A requirement is shown with the places of the document that explain it."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.llm.tokens import count_tokens

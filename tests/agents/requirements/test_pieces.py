@@ -1,7 +1,5 @@
 """A document in its smallest statements, each with its lines."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.requirements.pieces import pieces_of

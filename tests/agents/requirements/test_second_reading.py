@@ -1,7 +1,5 @@
 """Two readings of one document: what both say stays, what they differ in a person decides, and nothing is lost."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,10 +100,7 @@ def test_statements_that_the_rules_joined_are_separated_and_stay_explicit():
     text = "# Requirements\n\nThe till must show sums. It rounds to cents. It prints sums too.\n"
     judged = list(zip(pieces_of(text.split("\n")), ["", "asks", "detail", "asks"], strict=True))
     first, second = read_again(extract(text), judged).rows
-    assert [first["text"], second["text"]] == [
-        "The till must show sums. It rounds to cents.",
-        "It prints sums too.",
-    ]
+    assert [first["text"], second["text"]] == ["The till must show sums. It rounds to cents.", "It prints sums too."]
     assert [first["key"], second["key"]] == ["R1", "R2"]
     assert {first["origin"], second["origin"]} == {"explicit"}
 

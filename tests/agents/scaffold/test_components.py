@@ -1,7 +1,5 @@
 """What the parts of a diagram are, by shapes and words; what is not told becomes a question."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

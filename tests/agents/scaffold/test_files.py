@@ -1,7 +1,5 @@
 """The files that an architecture becomes: complete, accepted by the checks, and free of a diagram's text."""
 
-from __future__ import annotations
-
 import json
 import posixpath
 import re

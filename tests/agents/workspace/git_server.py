@@ -1,7 +1,5 @@
 """A git server as people run them: git's http-backend over https, with a certificate of an authority of its own."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 import ipaddress

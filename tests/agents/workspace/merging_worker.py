@@ -3,8 +3,6 @@
 `python -m tests.agents.workspace.merging_worker FOLDER`
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Ten ways to break a repository: nothing is lost, and a sentence says what happened and what to do."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

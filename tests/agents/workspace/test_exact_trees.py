@@ -1,7 +1,5 @@
 """What lies in the folder that is tested is what the commit holds, byte for byte, whatever the repository says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

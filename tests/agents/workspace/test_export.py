@@ -1,7 +1,5 @@
 """Archives hold exactly what the commit holds, and nothing that reaches out of the folder they are unpacked in."""
 
-from __future__ import annotations
-
 import io
 import os
 import stat

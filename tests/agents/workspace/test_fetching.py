@@ -1,7 +1,5 @@
 """Code comes in from elsewhere: objects only, and nothing of the source runs or changes."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 from pathlib import Path
@@ -11,14 +9,7 @@ import pytest
 
 from agents.workspace import fetching
 from agents.workspace.addresses import SourceRefused, parse_address, place_of
-from agents.workspace.fetching import (
-    FetchLimits,
-    PlainFile,
-    RemoteAccess,
-    clone_address,
-    clone_folder,
-    commit_files,
-)
+from agents.workspace.fetching import FetchLimits, PlainFile, RemoteAccess, clone_address, clone_folder, commit_files
 from agents.workspace.repository import Repository
 from tests.tables import each_row
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from agents.workspace.git import is_branch_name
 from tests.tables import each_row
 

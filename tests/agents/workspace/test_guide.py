@@ -1,7 +1,5 @@
 """AGENTS.md of a repository that begins here: how to set up and test, house rules, branches and trailers."""
 
-from __future__ import annotations
-
 from agents.workspace.guide import guide
 
 

@@ -1,7 +1,5 @@
 """git or its worker is killed at a random step of three merges, again and again: the end is that of a quiet run."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

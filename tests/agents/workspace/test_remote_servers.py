@@ -1,7 +1,5 @@
 """Fetching from and pushing to a real server over https: what it says is put in words that name the address."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commits are made in the name that the project's settings give, signed off and signed where they say so."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

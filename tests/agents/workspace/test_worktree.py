@@ -1,7 +1,5 @@
 """A worktree that remembers what it holds is the same, byte for byte, as one that is made anew each time."""
 
-from __future__ import annotations
-
 import subprocess
 import zlib
 from collections.abc import Mapping

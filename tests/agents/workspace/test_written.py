@@ -1,7 +1,5 @@
 """Who wrote each line: the replay of the changes says what git blame says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """A change is reviewed: what is run, what the model says, and which of it is told with which evidence."""
 
-from __future__ import annotations
-
 import json
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A change is cut into pieces that show a changed function, its lines marked and numbered."""
 
-from __future__ import annotations
-
 from agents.engine.change_review.units import DiffRow, pieces_of_change, rows_of
 
 DIFF = (

@@ -1,7 +1,5 @@
 """Tests for a module that is there: written until lines and branches are covered, and proven in the sandbox."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.module_tests.write import SuiteFails, write_tests

@@ -1,7 +1,5 @@
 """Sandboxes for the tests of the nodes."""
 
-from __future__ import annotations
-
 import pytest
 
 

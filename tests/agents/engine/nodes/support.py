@@ -1,7 +1,5 @@
 """A task graph on real parts (git, sandbox, model protocol) with its rows kept in memory."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

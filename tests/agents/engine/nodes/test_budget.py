@@ -1,7 +1,5 @@
 """The prompt of every step stays in its budget for the largest inputs, and keeps what is most useful."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -50,9 +48,7 @@ def prompts(tmp_path: Path, quiet_sandbox: None) -> dict[str, list[str]]:
     return {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.event_log.of("thought")}
 
 
-def test_every_step_keeps_its_budget_and_what_is_most_useful(
-    prompts: dict[str, list[str]],
-) -> None:
+def test_every_step_keeps_its_budget_and_what_is_most_useful(prompts: dict[str, list[str]]) -> None:
     assert prompts.keys() == {"tests", "code", "repair", "review"}
     used = {
         step: count_messages([{"role": "user", "content": text} for text in told]) for step, told in prompts.items()

@@ -1,7 +1,5 @@
 """An app in fragments: proven one by one, debugged, assembled, tested and merged by the ordinary steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

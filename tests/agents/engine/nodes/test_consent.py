@@ -1,7 +1,5 @@
 """Code that reaches outside is merged only after a person's yes, and what a guard model doubts is asked about too."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A repair sees the code as it is now, where the conversation holds another version of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A suite that notices no mistake is sent back to the tester, once."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.nodes.mutation import partly_noticed

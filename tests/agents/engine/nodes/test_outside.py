@@ -3,8 +3,6 @@
 The agent is a program of its own that speaks the protocol (tests/agents/outside/stand_in_agent.py).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -26,9 +26,7 @@ from tests.sandbox.local_index import LocalIndex
 TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 PLAIN = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
 IMPORTING = code(
-    "calc.py",
-    "import adderlib\n\n\ndef add(a: int, b: int) -> int:\n    return a + b",
-    "adderlib adds well.",
+    "calc.py", "import adderlib\n\n\ndef add(a: int, b: int) -> int:\n    return a + b", "adderlib adds well."
 )
 ADDER = {"adderlib.py": "def add(a, b):\n    return a + b\n"}
 

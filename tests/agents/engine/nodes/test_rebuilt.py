@@ -1,7 +1,5 @@
 """A task that began with a failed build is judged by what failed there, and does not pass by making it quiet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

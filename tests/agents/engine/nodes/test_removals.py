@@ -1,7 +1,5 @@
 """What a change takes away is never lost unseen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -82,9 +80,7 @@ def first_prompt(bench: Bench, step: str) -> str:
     return first["blobs"]["prompt"][1]
 
 
-def test_a_definition_that_the_task_removes_goes_by_its_name_out_of_a_file_sent_in_part(
-    bench: Bench,
-) -> None:
+def test_a_definition_that_the_task_removes_goes_by_its_name_out_of_a_file_sent_in_part(bench: Bench) -> None:
     bench.start_with({"calc.py": f"{MODULE}\n\ndef mul(a, b):\n    return a\n"})
     bench.task = task(description="Fix add instead of helper_2; drop blanks in helper_3. Remove the function `mul`.")
     fixed = code("calc.py", "def add(a, b):\n    return a + b", "Remove: `calc.py`: `mul`, helper_1\n")
@@ -384,8 +380,7 @@ def test_a_test_that_the_task_removes_goes_whatever_else_its_file_changes(bench:
 
 
 @pytest.mark.parametrize(
-    ("path", "free"),
-    [("tests/App.test.tsx", "tests/App_2.test.tsx"), ("tests/test_calc.py", "tests/test_calc_2.py")],
+    ("path", "free"), [("tests/App.test.tsx", "tests/App_2.test.tsx"), ("tests/test_calc.py", "tests/test_calc_2.py")]
 )
 def test_a_new_file_of_tests_has_a_name_by_which_runners_find_it(path, free):
     assert free_name(path, {path}) == free

@@ -1,7 +1,5 @@
 """Best of several samples: each is run, and the one that the runs speak for goes on."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from types import SimpleNamespace

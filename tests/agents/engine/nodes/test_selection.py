@@ -1,7 +1,5 @@
 """Which sample goes on, and when there are enough."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

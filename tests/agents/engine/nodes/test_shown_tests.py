@@ -1,7 +1,5 @@
 """What the coder is shown of tests in a file that is there."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.nodes.shown_tests import what_is_new

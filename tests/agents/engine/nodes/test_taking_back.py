@@ -1,7 +1,5 @@
 """A repair that makes it worse is taken back before the next one is asked for."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.contracts import TaskLimits

@@ -1,7 +1,5 @@
 """Answers that cannot be used go back with the reasons, a bounded number of times."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.ask import Answer

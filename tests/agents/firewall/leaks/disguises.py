@@ -1,7 +1,5 @@
 """Ways to carry a token out unseen."""
 
-from __future__ import annotations
-
 import base64
 import bz2
 import codecs

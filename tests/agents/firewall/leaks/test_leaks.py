@@ -49,26 +49,7 @@ def test_a_known_kind_of_secret_in_output_asks() -> None:
 
 def test_ordinary_prose_code_and_hashes_pass() -> None:
     source = random.Random(7)
-    words = [
-        "the",
-        "plan",
-        "adds",
-        "a",
-        "route",
-        "that",
-        "lists",
-        "todo",
-        "items",
-        "sorted",
-        "by",
-        "date",
-        "and",
-        "returns",
-        "json",
-        "with",
-        "status",
-        "codes",
-    ]
+    words = "the plan adds a route that lists todo items sorted by date and returns json with status codes".split()
     for _ in range(20):
         text = (
             " ".join(source.choices(words, k=120))

@@ -4,8 +4,6 @@ A variation `moved` has the same cause at other lines; `other` fails for another
 tests.agents.languages.node.record_suites` runs them in a sandbox and records what the runners reported.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 NODE = "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"

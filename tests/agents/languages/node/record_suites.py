@@ -1,7 +1,5 @@
 """Run the failing suites in a sandbox and record what was reported: `python -m` with this module's name."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What scripts define, export, import and borrow."""
 
-from __future__ import annotations
-
 from agents.languages.definitions import dropped
 from agents.languages.node.definitions import borrows, definitions_of, exported_names, imported_names
 from tests.tables import each_row

@@ -3,8 +3,6 @@
 `record_suites` made the recordings with the sandbox's own runners.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How packages for Node are laid out, read from their files alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

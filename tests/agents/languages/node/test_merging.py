@@ -1,7 +1,5 @@
 """A part of a script is put into it; all else stays byte for byte, and what is unclear is refused."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

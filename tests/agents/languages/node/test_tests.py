@@ -1,7 +1,5 @@
 """Tests of scripts: which files they are, their ids, what may not be written about them, and what forges them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

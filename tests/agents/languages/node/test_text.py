@@ -1,7 +1,5 @@
 """JavaScript and TypeScript as text: what is valid, what it comes to, and mistakes put into it."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.languages.node import text

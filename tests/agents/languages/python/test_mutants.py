@@ -1,7 +1,5 @@
 """Mistakes are small, parsable, different from one another, and the same for the same seed."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls that tell samples apart are taken from the tests and varied."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.languages.python.probing import MAX_CALLS, behaviour, calls_of

@@ -1,7 +1,5 @@
 """Reading Python survives Python losing count, and says so when it does not."""
 
-from __future__ import annotations
-
 import ast
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """What the coder may not write, because it would decide which tests run."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.languages.python.test_config import is_test, steers_tests
@@ -10,19 +8,10 @@ from tests.tables import each_row
 
 @each_row(
     "path",
-    [
-        "conftest.py",
-        "app/conftest.py",
-        "Conftest.py",
-        "pytest.ini",
-        "tox.ini",
-        "setup.cfg",
-        "sitecustomize.py",
-        "lib/x.pth",
-        "pytest.py",
-        "_pytest/x.py",
-        ".coveragerc",
-    ],
+    (
+        "conftest.py app/conftest.py Conftest.py pytest.ini tox.ini setup.cfg sitecustomize.py lib/x.pth "
+        "pytest.py _pytest/x.py .coveragerc"
+    ).split(),
 )
 def test_a_file_that_steers_the_tests_is_refused(path):
     assert "how the tests run" in steers_tests(path, "")

@@ -1,7 +1,5 @@
 """The toy behind the contract of agents.languages.base: everything that the engine needs to know of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

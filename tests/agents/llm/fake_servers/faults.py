@@ -1,7 +1,5 @@
 """What can go wrong with a model server, to order."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 from typing import Any, Literal

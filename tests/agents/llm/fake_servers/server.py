@@ -1,7 +1,5 @@
 """A recording with faults, keys and refused parameters, over the protocols of Ollama, OpenAI and Gemini."""
 
-from __future__ import annotations
-
 import hmac
 import json
 import re

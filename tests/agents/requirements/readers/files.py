@@ -1,7 +1,5 @@
 """Small PDF and Word files, written by hand."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Documents of every format through the sandbox, and what happens to those that are made to break readers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Mermaid diagrams as components and links."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

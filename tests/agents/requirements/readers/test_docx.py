@@ -1,7 +1,5 @@
 """Word files, read by the reader itself: it needs the standard library alone."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

@@ -1,7 +1,5 @@
 """Diagrams of draw.io as parts and links; what is hostile in them is refused."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from urllib.parse import quote
@@ -48,10 +46,7 @@ def test_a_page_is_its_boxes_and_the_edges_between_two_of_them(text: str) -> Non
         ("4", "Order API", "", "FastAPI", "9"),
         ("9", "Back end", "group", "", ""),
     ]
-    assert drawing.links == [
-        {"from": "2", "to": "4", "label": "calls"},
-        {"from": "4", "to": "3", "label": "reads"},
-    ]
+    assert drawing.links == [{"from": "2", "to": "4", "label": "calls"}, {"from": "4", "to": "3", "label": "reads"}]
 
 
 def test_a_fence_of_a_document_may_hold_one() -> None:

@@ -1,7 +1,5 @@
 """Folders of Spec Kit, OpenSpec and Kiro: one document for each specification, its plans as background."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

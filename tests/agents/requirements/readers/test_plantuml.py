@@ -1,7 +1,5 @@
 """PlantUML as components and links."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
