@@ -35,9 +35,8 @@ def test_of_a_large_one_the_own_file_what_it_imports_and_what_the_task_names_are
     assert "def filler_33() -> str" in shown
     assert "filler_34" not in shown
     assert len(shown) < 6_000
-    assert (
-        shown == existing_files(repository, sha, ["shop/basket.py"], "The basket needs filler_33 beside its total").text
-    )
+    again = existing_files(repository, sha, ["shop/basket.py"], "The basket needs filler_33 beside its total")
+    assert again.text == shown
 
 
 def test_every_source_is_the_repository(tmp_path):
@@ -91,10 +90,8 @@ def test_without_an_answer_of_the_model_the_task_goes_on_by_words_and_keeps_its_
     model.away = ModelUnavailable("no server")
     repository, sha = repository_of(tmp_path, padded(40))
     shown = existing_files(repository, sha, ["pad/filler_00.py"], "give the money back", meaning).text
-    assert (
-        existing_files(repository, sha, ["pad/filler_00.py"], "give the money back", meaning).nearness.problem
-        == "no server"
-    )
+    again = existing_files(repository, sha, ["pad/filler_00.py"], "give the money back", meaning)
+    assert again.nearness.problem == "no server"
     model.away = None
     assert existing_files(repository, sha, ["pad/filler_00.py"], "give the money back", meaning).text == shown
 
@@ -244,18 +241,9 @@ def test_the_existing_tests_and_what_own_files_import_come_before_other_files(tm
     there |= {f"pad/filler_{number:02}.py": filler(number) for number in range(20)}
     repository, sha = repository_of(tmp_path, there)
     shown = existing_files(repository, sha, ["shop/basket.py"], "filler_3", beside=["tests/test_basket.py"]).text
-    places = [
-        shown.index(part)
-        for part in (
-            "class Basket:",
-            "Existing tests of these files:",
-            "def test_total():",
-            "What these files import (signatures):",
-            "class Money",
-            "Code of other files",
-            "def filler_",
-        )
-    ]
+    parts = ("class Basket:", "Existing tests of these files:", "def test_total():")
+    parts += ("What these files import (signatures):", "class Money", "Code of other files", "def filler_")
+    places = [shown.index(part) for part in parts]
     assert places == sorted(places)
 
 
@@ -266,9 +254,8 @@ def test_when_the_room_is_short_the_most_useful_part_stays(tmp_path):
     parts = ["class Basket:", "def test_total():", "What these files import", "Code of other files"]
     seen = []
     for tokens in (9_000, 1_400, 1_230, 1_000):
-        shown = existing_files(
-            repository, sha, ["shop/basket.py"], "filler_3", beside=["tests/test_basket.py"], tokens=tokens
-        ).text
+        options = {"beside": ["tests/test_basket.py"], "tokens": tokens}
+        shown = existing_files(repository, sha, ["shop/basket.py"], "filler_3", **options).text
         seen.append([part in shown for part in parts])
     assert seen[0] == [True, True, True, True]
     assert seen[-1] == [True, False, False, False]

@@ -15,6 +15,11 @@ def folder(tmp_path: Path) -> ChromaFolder:
     return ChromaFolder(tmp_path / "chroma")
 
 
+@pytest.fixture
+def store(folder: ChromaFolder) -> VectorStore:
+    return VectorStore(folder, "shop", "m")
+
+
 def kept(*numbers: float):
     vector = unit(numbers)
     assert vector is not None
@@ -43,8 +48,7 @@ def test_numbers_that_point_nowhere_are_no_vector(numbers):
     assert unit(numbers) is None
 
 
-def test_a_row_says_where_its_text_is_and_goes_with_it(folder):
-    store = VectorStore(folder, "shop", "m")
+def test_a_row_says_where_its_text_is_and_goes_with_it(folder, store):
     store.put({"a": kept(1.0), "b": kept(1.0)})
     store.describe({"a": PLACE, "b": PLACE | {"symbol": "refund"}})
     assert rows_of(folder, "code.shop.m")["a"] == PLACE
@@ -52,23 +56,20 @@ def test_a_row_says_where_its_text_is_and_goes_with_it(folder):
     assert rows_of(folder, "code.shop.m") == {"a": PLACE | {"line": 5, "end": 6, "commit": "c2"}}
 
 
-def test_the_same_text_at_the_same_place_keeps_the_commit_it_was_indexed_at(folder):
-    store = VectorStore(folder, "shop", "m")
+def test_the_same_text_at_the_same_place_keeps_the_commit_it_was_indexed_at(folder, store):
     store.put({"a": kept(1.0)})
     store.describe({"a": PLACE})
     store.describe({"a": PLACE | {"commit": "c2"}})
     assert rows_of(folder, "code.shop.m")["a"]["commit"] == "c1"
 
 
-def test_what_tasks_asked_for_stays_when_the_index_is_renewed(folder):
-    store = VectorStore(folder, "shop", "m")
+def test_what_tasks_asked_for_stays_when_the_index_is_renewed(store):
     store.put({"signature": kept(1.0)})
     store.describe({"a": PLACE})
     assert store.missing(["signature"]) == []
 
 
-def test_the_nearest_come_first(folder):
-    store = VectorStore(folder, "shop", "m")
+def test_the_nearest_come_first(store):
     store.put({"east": kept(1.0, 0.0), "north": kept(0.0, 1.0), "between": kept(2.0, 1.0)})
     assert list(store.nearest(kept(1.0, 0.1), 2)) == ["east", "between"]
 
@@ -86,8 +87,7 @@ def test_the_index_of_another_embedding_is_replaced_when_the_project_is_indexed(
     assert VectorStore(folder, "shop", "other").other_embedding() == ""
 
 
-def test_a_model_that_goes_by_a_known_name_begins_anew(folder):
-    store = VectorStore(folder, "shop", "m")
+def test_a_model_that_goes_by_a_known_name_begins_anew(folder, store):
     store.put({"a": kept(1.0, 0.0)})
     assert store.nearest(kept(1.0, 0.0, 0.0), 1) == {}
     store.put({"b": kept(1.0, 0.0, 0.0)})
@@ -104,8 +104,7 @@ def test_a_project_that_is_gone_is_forgotten(folder):
     assert VectorStore(folder, "bank", "m").missing(["a"]) == []
 
 
-def test_many_names_are_asked_for_at_once(folder):
-    store = VectorStore(folder, "shop", "m")
+def test_many_names_are_asked_for_at_once(store):
     store.put({str(number): kept(1.0, float(number)) for number in range(1_200)})
     assert len(store.get(map(str, range(2_000)))) == 1_200
 

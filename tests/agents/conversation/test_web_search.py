@@ -23,7 +23,7 @@ from agents.conversation.web_search import (
 )
 from agents.llm.tokens import count_tokens
 from agents.prompts.provenance import Source, label
-from tests.agents.conversation.search_stand_in import StandIn, stand_in
+from tests.agents.stand_in_server import StandIn, stand_in
 from tests.tables import each_row
 
 KEY = "tvly-dev-8Jq2mZ7xW4vRt0KpLs9Y"

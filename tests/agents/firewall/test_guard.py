@@ -3,82 +3,49 @@ is.
 """
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from agents.firewall import FirewallVerdict, inspect, judge
 from agents.firewall.guard import ModelGuard, read_verdict
 from agents.llm.base import Timeouts
 from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
+from tests.agents.stand_in_server import StandIn, stand_in
 from tests.tables import each_row
 
 
 @contextmanager
-def guard(reply: str | None, status: int = 200) -> Iterator[tuple[ModelGuard, list[dict[str, Any]]]]:
+def guard(reply: str | None, status: int = 200) -> Iterator[tuple[ModelGuard, StandIn]]:
     """A guard whose model answers with `reply`; None: it keeps silent."""
-    asked: list[dict[str, Any]] = []
-    done = threading.Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            if reply is None:
-                done.wait(10)
-                return
-            body = (
-                json.dumps(
-                    {
-                        "model": "g",
-                        "message": {"role": "assistant", "content": reply},
-                        "done": True,
-                        "done_reason": "stop",
-                    }
-                )
-                + "\n"
-            )
-            self.send_response(status)
-            self.send_header("Content-Type", "application/x-ndjson")
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
     quiet = 0.3 if reply is None else 30.0
     limits = Timeouts(connect=30.0, first_token=quiet, idle=quiet, total=60.0)
-    provider = make_provider(
-        "ollama", server=f"http://127.0.0.1:{server.server_address[1]}", model="g", window=32_768, timeouts=limits
-    )
-    try:
-        with ModelRunner(attempts=1) as runner:
-            yield ModelGuard(runner, provider), asked
-    finally:
-        done.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    message = {"model": "g", "message": {"role": "assistant", "content": reply}, "done": True, "done_reason": "stop"}
+    with stand_in() as server, ModelRunner(attempts=1) as runner:
+        server.says(f"{json.dumps(message)}\n".encode(), status, Content_Type="application/x-ndjson")
+        if reply is None:
+            server.answer = lambda handler: server.over.wait(10) and None
+        provider = make_provider("ollama", server=server.url, model="g", window=32_768, timeouts=limits)
+        try:
+            yield ModelGuard(runner, provider), server
+        finally:
+            server.over.set()
 
 
 def test_a_denial_of_the_guard_denies() -> None:
-    with guard('{"decision": "deny", "reason": "it phones home"}') as (model, asked):
+    with guard('{"decision": "deny", "reason": "it phones home"}') as (model, server):
         verdict = inspect("command", "ls", guard=model)
     assert (verdict.decision, verdict.layer, verdict.rule) == ("deny", "guard", "guard.deny")
     assert "phones home" in verdict.reason
-    assert "ls" in asked[0]["messages"][1]["content"]
+    assert "ls" in server.posted[0]["messages"][1]["content"]
 
 
 def test_a_yes_of_the_guard_loosens_nothing() -> None:
-    with guard('{"decision": "allow", "reason": "fine"}') as (model, asked):
+    with guard('{"decision": "allow", "reason": "fine"}') as (model, server):
         assert inspect("command", "ls", guard=model).decision == "allow"
         assert inspect("command", "git push", guard=model).rule == "command.network"
         assert inspect("command", "rm -rf /", guard=model).decision == "deny"
-    assert len(asked) == 2  # what the rules deny needs no second opinion
+    assert len(server.posted) == 2  # what the rules deny needs no second opinion
 
 
 @each_row(
@@ -112,9 +79,9 @@ def test_a_guard_that_fails_asks_a_person() -> None:
 
 
 def test_more_than_the_guard_reads_asks_a_person() -> None:
-    with guard('{"decision": "allow", "reason": ""}') as (model, asked):
+    with guard('{"decision": "allow", "reason": ""}') as (model, server):
         assert inspect("output", "a " * 10_000, guard=model).rule == "guard.too-long"
-    assert asked == []
+    assert server.posted == []
 
 
 def test_the_text_to_judge_cannot_speak_for_the_guard() -> None:

@@ -3,6 +3,8 @@
 import copy
 from typing import Any
 
+from agents.fragments.blueprint import ProjectBlueprint, read_blueprint
+
 BLUEPRINT: dict[str, Any] = {
     "name": "crm",
     "title": "Small CRM",
@@ -119,6 +121,13 @@ UI = {
 def blueprint(**changes: Any) -> dict[str, Any]:
     """The blueprint as JSON, with other top-level values."""
     return copy.deepcopy(BLUEPRINT) | changes
+
+
+def whole(**changes: Any) -> ProjectBlueprint:
+    """The blueprint as it is read."""
+    found, problems = read_blueprint(blueprint(**changes))
+    assert found is not None, problems
+    return found
 
 
 def fenced(code: str, words: str = "Here is the function.") -> str:

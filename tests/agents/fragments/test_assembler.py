@@ -9,16 +9,10 @@ from typing import Any
 import pytest
 
 from agents.fragments import assembler
-from agents.fragments.blueprint import ProjectBlueprint, read_blueprint
+from agents.fragments.blueprint import ProjectBlueprint
 from agents.fragments.snippets import read_code
 from agents.languages.python import syntax
 from tests.agents.fragments import crm
-
-
-def whole(**changes: Any) -> ProjectBlueprint:
-    found, problems = read_blueprint(crm.blueprint(**changes))
-    assert found is not None, problems
-    return found
 
 
 def all_files(blueprint: ProjectBlueprint, logic: Any = crm.LOGIC, ui: Any = crm.UI, lock: str = "") -> dict[str, str]:
@@ -26,9 +20,9 @@ def all_files(blueprint: ProjectBlueprint, logic: Any = crm.LOGIC, ui: Any = crm
 
 
 def test_the_app_is_app_logic_state_requirements_and_tests() -> None:
-    files = all_files(whole())
-    assert list(files) == assembler.files_of(whole())
-    assert files == all_files(whole())
+    files = all_files(crm.whole())
+    assert list(files) == assembler.files_of(crm.whole())
+    assert files == all_files(crm.whole())
     assert (
         "from logic import add_customer, calculate_tax, find_customers\nfrom state import init_state\n"
         in files["app.py"]
@@ -40,7 +34,7 @@ def test_the_app_is_app_logic_state_requirements_and_tests() -> None:
 
 def test_every_file_passes_the_linter(tmp_path: Path) -> None:
     logic = {name: read_code(text, name) for name, text in crm.LOGIC.items()}
-    for path, text in all_files(whole(), logic).items():
+    for path, text in all_files(crm.whole(), logic).items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
     argv = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,B,UP", "--line-length", "120", "."]
@@ -50,7 +44,7 @@ def test_every_file_passes_the_linter(tmp_path: Path) -> None:
 
 def test_versions_are_those_that_were_fetched() -> None:
     lock = "altair==6.3.0 \\\n    --hash=sha256:aa\nPyYAML==6.1 \\\n    --hash=sha256:bb\nstreamlit==1.67.0 \\\n"
-    files = all_files(whole(packages=["pyyaml"]), lock=lock)
+    files = all_files(crm.whole(packages=["pyyaml"]), lock=lock)
     assert files["requirements.txt"] == "pyyaml==6.1\nstreamlit==1.67.0\n"
 
 
@@ -60,7 +54,7 @@ def test_imports_are_merged_and_those_that_nothing_uses_are_left_out() -> None:
         "add_customer": f"import json\nfrom typing import Any, Union\n\n\n{crm.LOGIC['add_customer']}",
         "calculate_tax": f"import math as m\nfrom typing import Any\n\n\n{tax}",
     }
-    text = all_files(whole(), logic)["logic.py"]
+    text = all_files(crm.whole(), logic)["logic.py"]
     imports = [line for line in text.splitlines() if line.startswith(("import", "from"))]
     assert imports == ["from __future__ import annotations", "import math as m", "from typing import Any"]
 
@@ -74,7 +68,7 @@ def test_the_same_helper_stands_once_and_another_one_of_its_name_is_renamed() ->
         "find_customers": helper + crm.LOGIC["find_customers"],
         "calculate_tax": other + tax,
     }
-    text = all_files(whole(), logic)["logic.py"]
+    text = all_files(crm.whole(), logic)["logic.py"]
     space: dict[str, Any] = {}
     exec(compile(text, "logic", "exec"), space)
     assert text.count("def _clean(") == 1
@@ -91,7 +85,7 @@ def test_helpers_of_two_pages_do_not_clash_either() -> None:
         ),
         "new_customer": f"import streamlit as st\n\n\ndef rows():\n    return [1]\n\n\n{crm.UI['new_customer']}",
     }
-    text = all_files(whole(), ui=ui)["app.py"]
+    text = all_files(crm.whole(), ui=ui)["app.py"]
     names = [node.name for node in syntax.parse(text).body if isinstance(node, ast.FunctionDef)]
     assert len(names) == len({*names})
     assert text.count("import streamlit as st") == 1
@@ -99,7 +93,7 @@ def test_helpers_of_two_pages_do_not_clash_either() -> None:
 
 def test_text_of_the_blueprint_stays_text() -> None:
     title = 'C"R\\M """ {x}'
-    blueprint = whole(title=title, summary="a\\nb ' \" # {y}")
+    blueprint = crm.whole(title=title, summary="a\\nb ' \" # {y}")
     for path, text in all_files(blueprint).items():
         if path.endswith(".py"):
             module = syntax.parse(text)
@@ -113,7 +107,7 @@ def test_text_of_the_blueprint_stays_text() -> None:
 @pytest.mark.parametrize("state", [[], [{"name": "customers", "type": "list", "default": "[{'a': None, 'b': True}]"}]])
 def test_any_state_is_written_as_code_that_runs(state: list[dict[str, str]]) -> None:
     ui = [page | {"reads": [], "writes": []} for page in crm.blueprint()["ui"]][:1]
-    files = all_files(whole(state=state, ui=ui))
+    files = all_files(crm.whole(state=state, ui=ui))
     space: dict[str, Any] = {}
     exec(compile(files["state.py"], "state", "exec"), space)
     session: dict[str, Any] = {"customers": "kept"}
@@ -135,7 +129,7 @@ def test_the_examples_become_tests_that_fail_for_wrong_code() -> None:
     ]
     logic = crm.blueprint()["logic"]
     logic[2] |= {"returns": "Any", "examples": examples}
-    text = assembler.tests_of(whole(logic=logic))["tests/test_logic.py"]
+    text = assembler.tests_of(crm.whole(logic=logic))["tests/test_logic.py"]
     results = {"1": "[{'a': 0.1}]", "2": "None", "3": "True", "4": "'x'", "5": "0.1 + 0.2", "6": "{}['a']"}
     rows = "".join(f"    if amount == {key!r}:\n        return {value}\n" for key, value in results.items())
     right = f"def calculate_tax(amount, rate):\n{rows}"
@@ -152,10 +146,10 @@ def test_the_examples_become_tests_that_fail_for_wrong_code() -> None:
 def test_pages_are_drawn_without_rows_where_a_page_changes_a_list_that_begins_with_some() -> None:
     rows = {"name": "customers", "type": "list[dict[str, Any]]", "default": "[{'name': 'Ada', 'worth': 1.0}]"}
     kinds = {"name": "kinds", "type": "list[str]", "default": "['a']"}  # no page changes it: it is never empty
-    text = assembler.tests_of(whole(state=[rows, kinds, *crm.blueprint()["state"][1:]]))["tests/test_app.py"]
+    text = assembler.tests_of(crm.whole(state=[rows, kinds, *crm.blueprint()["state"][1:]]))["tests/test_app.py"]
     assert "check(opened(page, customers=[]))" in text
     assert "def opened(page: str, **state: object)" in text
-    assert "opened(page, " not in assembler.tests_of(whole())["tests/test_app.py"]
+    assert "opened(page, " not in assembler.tests_of(crm.whole())["tests/test_app.py"]
 
 
 def _passes(test: Any) -> bool:

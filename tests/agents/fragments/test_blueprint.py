@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from agents.fragments.blueprint import BLUEPRINT_SCHEMA, MOST_LOGIC, MOST_UI, ProjectBlueprint, read_blueprint
+from agents.fragments.blueprint import BLUEPRINT_SCHEMA, MOST_LOGIC, MOST_UI, read_blueprint
 from agents.fragments.planned import described, edited_words, plan_of, task_fields
 from agents.fragments.values import NoValue, fits, read_call, read_type, read_value
 from agents.planning.model import content_hash
@@ -21,12 +21,6 @@ ROWS = [
 ]
 
 
-def whole() -> ProjectBlueprint:
-    found, problems = read_blueprint(crm.blueprint())
-    assert found is not None, problems
-    return found
-
-
 def problems_with(part: str, number: int, **changes: Any) -> list[str]:
     value = crm.blueprint()
     value[part][number] |= changes
@@ -37,8 +31,8 @@ def problems_with(part: str, number: int, **changes: Any) -> list[str]:
 
 def test_a_blueprint_that_fits_the_schema_is_read_and_given_back_as_it_was() -> None:
     jsonschema.validate(crm.blueprint(), BLUEPRINT_SCHEMA)
-    assert read_blueprint(whole().to_json())[0] == whole()
-    assert whole().logic[0].signature == (
+    assert read_blueprint(crm.whole().to_json())[0] == crm.whole()
+    assert crm.whole().logic[0].signature == (
         "def add_customer(customers: list[dict[str, Any]], name: str, worth: float) -> list[dict[str, Any]]:"
     )
 
@@ -135,21 +129,15 @@ def test_more_fragments_than_fit_into_an_hour_are_refused() -> None:
 
 
 def test_the_plan_is_one_task_that_covers_what_is_asked_for_and_carries_the_blueprint() -> None:
-    plan = plan_of(whole(), ROWS)
+    plan = plan_of(crm.whole(), ROWS)
     parsed, problems = parse_plan(plan)
     assert parsed is not None
     assert problems == []
     assert validate_plan(parsed, {row["key"]: row["kind"] for row in ROWS}) == []
     (task,) = parsed.tasks
     assert task.requirements == ("FR-01",)
-    assert task.files == (
-        "app.py",
-        "logic.py",
-        "state.py",
-        "requirements.txt",
-        "tests/test_logic.py",
-        "tests/test_app.py",
-    )
+    assert task.files[:3] == ("app.py", "logic.py", "state.py")
+    assert task.files[3:] == ("requirements.txt", "tests/test_logic.py", "tests/test_app.py")
     assert task.packages == ("streamlit",)
     assert parsed.to_json() == plan
     for word in ("calculate_tax('100', 0.19) → 19.0", "New customer (new_customer)", "rate: float = 0.19"):
@@ -161,7 +149,7 @@ def test_the_plan_is_one_task_that_covers_what_is_asked_for_and_carries_the_blue
 
 
 def test_a_plan_with_a_blueprint_that_is_none_is_refused() -> None:
-    plan = plan_of(whole(), ROWS)
+    plan = plan_of(crm.whole(), ROWS)
     plan["tasks"][0]["blueprint"] = crm.blueprint(logic=[])
     parsed, problems = parse_plan(plan)
     assert parsed is None
@@ -169,7 +157,7 @@ def test_a_plan_with_a_blueprint_that_is_none_is_refused() -> None:
 
 
 def test_variants_of_a_plan_leave_a_blueprint_whole() -> None:
-    plan = plan_of(whole(), [*ROWS, {"key": "FR-03", "kind": "functional", "text": "Finds customers"}])
+    plan = plan_of(crm.whole(), [*ROWS, {"key": "FR-03", "kind": "functional", "text": "Finds customers"}])
     follower = {"key": "T-02", "title": "Say how", "needs": ["T-01"], "minutes": 10, "requirements": ["FR-01"]}
     parsed, _ = parse_plan(plan | {"tasks": [*plan["tasks"], follower]})
     assert parsed is not None
@@ -185,7 +173,7 @@ def test_a_task_gets_the_tests_that_follow_from_its_blueprint() -> None:
 
 
 def test_what_a_person_writes_into_the_description_is_found() -> None:
-    blueprint = whole()
+    blueprint = crm.whole()
     assert edited_words(blueprint, described(blueprint)) == ""
     assert edited_words(blueprint, described(blueprint) + "\nUse euros.\n") == "Use euros."
 

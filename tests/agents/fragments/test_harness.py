@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from agents.fragments.blueprint import LogicFragment, read_blueprint
 from agents.fragments.harness import STARVED_TRIES, harness_script, prove, read_verdict
 from sandbox.base import ExecResult, Sandbox, SandboxUnavailable
 from sandbox.registry import open_backend
@@ -16,13 +15,7 @@ from tests.tables import each_row
 TAX = crm.LOGIC["calculate_tax"]
 
 
-def fragments() -> tuple[LogicFragment, ...]:
-    found, problems = read_blueprint(crm.blueprint())
-    assert found is not None, problems
-    return found.logic
-
-
-ADD, FIND, CALCULATE = fragments()
+ADD, FIND, CALCULATE = crm.whole().logic
 
 
 @pytest.fixture(scope="module")

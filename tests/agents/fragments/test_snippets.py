@@ -2,7 +2,6 @@
 
 import pytest
 
-from agents.fragments.blueprint import read_blueprint
 from agents.fragments.snippets import UnusableCode, logic_problem, read_code, renamed, same_code, ui_problem
 from tests.agents.fragments import crm
 from tests.tables import each_row
@@ -28,12 +27,6 @@ print(calculate_tax("1", 2.0))
 if __name__ == "__main__":
     print("done")
 '''
-
-
-def tax_fragment():
-    found, problems = read_blueprint(crm.blueprint())
-    assert found is not None, problems
-    return found.logic[2]
 
 
 @each_row(
@@ -100,7 +93,7 @@ def test_a_reply_that_was_cut_off_says_so() -> None:
     ],
 )
 def test_a_logic_fragment_is_checked_before_it_runs(code: str, words: str) -> None:
-    said = logic_problem(code, tax_fragment(), ())
+    said = logic_problem(code, crm.whole().logic[2], ())
     assert words in said
     assert bool(words) == bool(said)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from agents.fragments import assembler
-from agents.fragments.blueprint import read_blueprint
 from sandbox.packages import PackageSupply
 from sandbox.pytest_run import run_pytest
 from sandbox.registry import open_backend
@@ -28,11 +27,8 @@ def test_the_app_is_drawn_and_a_page_that_fails_is_seen(tmp_path: Path) -> None:
     found = PackageSupply(tmp_path / "packages", index=INDEX).fetch([assembler.FRAMEWORK])
     one, rate = crm.blueprint()["state"]
     one["default"] = "[{'name': 'Ada', 'worth': 10.0}]"
-    blueprint, problems = read_blueprint(crm.blueprint(state=[one, rate]))
-    assert blueprint is not None, problems
-    files = assembler.assemble(blueprint, crm.LOGIC, crm.UI, found.locks["requirements.lock.txt"]) | assembler.tests_of(
-        blueprint
-    )
+    blueprint, lock = crm.whole(state=[one, rate]), found.locks["requirements.lock.txt"]
+    files = assembler.assemble(blueprint, crm.LOGIC, crm.UI, lock) | assembler.tests_of(blueprint)
     assert files[assembler.REQUIREMENTS].startswith("streamlit==1.")
     with open_backend("bubblewrap").open(packages=found) as sandbox:
         sandbox.put({path: text.encode() for path, text in files.items()})

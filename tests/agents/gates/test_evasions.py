@@ -10,14 +10,11 @@ import pytest
 
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
-from agents.gates.semgrep_tool import find_semgrep
+from tests.agents.gates.folders import needs_semgrep, write
 from tests.agents.gates.samples import BAD
 from tests.tables import each_row
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"),
-]
+pytestmark = [pytest.mark.slow, needs_semgrep]
 
 
 def notebook(*cells: str) -> str:
@@ -76,12 +73,6 @@ EVASIONS: dict[str, dict[str, str]] = {
 
 # What these do depends on where they stand; all others are scanned in one run, each in a folder of its own.
 AT_THE_TOP = ["bandit configuration", "semgrepignore", "pyproject and setup.cfg", "ignored folders", "inside .git"]
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
 
 
 @each_row("name", AT_THE_TOP)

@@ -9,6 +9,7 @@ import pytest
 from agents.firewall import inspect
 from agents.gates.base import GateReport, Severity
 from agents.gates.run import run_gates
+from tests.agents.gates.folders import write
 from tests.tables import each_row
 
 FOLDER = Path(__file__).parent / "aliased_snippets"
@@ -24,10 +25,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
     root = tmp_path_factory.mktemp("aliased")
     for name, snippet in SNIPPETS.items():
         for kind in ("bad", "twin"):
-            for file, text in snippet[kind].items():
-                path = root / f"{name}-{kind}" / file
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8")
+            write(root / f"{name}-{kind}", snippet[kind])
     return run_gates(root, tools=["flow"])
 
 
@@ -108,8 +106,7 @@ QUIET = {
 def by_case(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[str, Severity]]]:
     root = tmp_path_factory.mktemp("cases")
     texts = {**{why: row[0] for why, row in SEVERITIES.items()}, **QUIET}
-    for number, text in enumerate(texts.values()):
-        (root / f"case{number}.py").write_text(text)
+    write(root, {f"case{number}.py": text for number, text in enumerate(texts.values())})
     found: dict[str, list[tuple[str, Severity]]] = {why: [] for why in texts}
     for finding in run_gates(root, tools=["flow"]).findings:
         if finding.severity > Severity.INFO:
@@ -155,9 +152,7 @@ def of_changed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple
     found = {}
     for why, files in IMPORTED.items():
         root = tmp_path_factory.mktemp("imported")
-        for name, text in (files | {"main.py": "from helpers import go\n\ngo(input())\n"}).items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text, encoding="utf-8")
+        write(root, files | {"main.py": "from helpers import go\n\ngo(input())\n"})
         found[why] = [(one.path, one.rule) for one in run_gates(root, tools=["flow"], paths=["main.py"]).findings]
     return found
 
@@ -170,29 +165,23 @@ def test_a_changed_file_is_read_together_with_what_it_imports(
 
 
 def test_what_a_changed_file_imports_has_no_findings_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "helpers.py").write_text("import os\ngo = os.system\ngo(input())\n", encoding="utf-8")
-    (tmp_path / "main.py").write_text("import helpers\n", encoding="utf-8")
+    write(tmp_path, {"helpers.py": "import os\ngo = os.system\ngo(input())\n", "main.py": "import helpers\n"})
     report = run_gates(tmp_path, tools=["flow"], paths=["main.py"])
     assert (report.findings, report.tools["flow"].files_scanned) == ((), 1)
 
 
 def test_imports_through_links_are_not_read(tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "helpers.py").write_text("from os import system as go\n", encoding="utf-8")
-    root = tmp_path / "root"
-    root.mkdir()
+    outside = write(tmp_path / "outside", {"helpers.py": "from os import system as go\n"})
+    text = "from folder.helpers import go\nfrom helpers import go as run\ngo(1)\nrun(1)\n"
+    root = write(tmp_path / "root", {"main.py": text})
     (root / "folder").symlink_to(outside)
     (root / "helpers.py").symlink_to(outside / "helpers.py")
-    text = "from folder.helpers import go\nfrom helpers import go as run\ngo(1)\nrun(1)\n"
-    (root / "main.py").write_text(text, encoding="utf-8")
     assert run_gates(root, tools=["flow"], paths=["main.py"]).findings == ()
 
 
 def test_two_files_of_one_module_name_are_both_scanned(tmp_path: Path) -> None:
-    for name in ("a.b/main.py", "a_b/main.py", "main.py", "main/__init__.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("import os\ngo = os.system\ngo(input())\n", encoding="utf-8")
+    names = ("a.b/main.py", "a_b/main.py", "main.py", "main/__init__.py")
+    write(tmp_path, dict.fromkeys(names, "import os\ngo = os.system\ngo(input())\n"))
     report = run_gates(tmp_path, tools=["flow"])
     assert report.tools["flow"].problem == ""
     assert len({one.path for one in report.findings if one.rule == "aliased-command"}) == 4

@@ -10,7 +10,7 @@ from agents.gates import semgrep_engine
 from agents.gates.base import own_finding
 from agents.gates.run import SCANNERS, run_gates
 from agents.gates.scanner import Scan, Stage, canary
-from agents.gates.semgrep_tool import find_semgrep
+from tests.agents.gates.folders import needs_semgrep
 
 DEEP = {
     "parentheses.py": f"x = {'(' * 5_000}{')' * 5_000}\n",
@@ -20,7 +20,7 @@ DEEP = {
 SHELL = "import os\nos.system(input())\n"
 
 
-@pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)")
+@needs_semgrep
 def test_deeply_nested_files_are_each_named_and_the_rest_is_scanned(tmp_path: Path) -> None:
     for name, text in {**DEEP, "broken.js": "function( {{{\n", "bad.py": SHELL, "bad.js": "eval(text)\n"}.items():
         (tmp_path / name).write_text(text)
@@ -36,7 +36,7 @@ def test_deeply_nested_files_are_each_named_and_the_rest_is_scanned(tmp_path: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)")
+@needs_semgrep
 def test_a_file_that_keeps_semgrep_busy_is_named_and_the_rest_is_scanned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from agents.gates.kinds import kinds_of
 from agents.gates.pieces import pieces_of
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
+from tests.agents.gates.folders import needs_semgrep, write
 from tests.tables import each_row
 
 SAMPLES: list[tuple[str, str, str]] = [
@@ -24,13 +25,6 @@ PICTURES = {
     "photo.jpg": b"\xff\xd8\xff\xe0\0",
     "site.mo": b"\xde\x12\x04\x95\0\0\0\0",
 }
-
-
-def write(root: Path, files: dict[str, str] | dict[str, bytes]) -> Path:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    return root
 
 
 def rules(report: GateReport, path: str) -> set[str]:
@@ -108,7 +102,7 @@ def test_an_executable_file_without_a_first_line_is_judged_as_a_shell_script(tmp
     assert rules(run_gates(tmp_path, tools=["commands"]), "go") == {"hostile-command"}
 
 
-@pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)")
+@needs_semgrep
 def test_a_script_in_a_template_is_scanned_or_asked_about(tmp_path: Path) -> None:
     pages = {
         "comment.html": "<script>\n/* {{ */ eval(location.hash);\n</script>",

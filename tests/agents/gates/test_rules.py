@@ -10,12 +10,10 @@ import yaml
 from agents.gates.base import GateReport, Severity
 from agents.gates.rule_set import rules_json
 from agents.gates.run import run_gates
-from agents.gates.semgrep_tool import find_semgrep
+from tests.agents.gates.folders import needs_semgrep
 from tests.tables import each_row
 
-pytestmark = pytest.mark.skipif(
-    find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
-)
+pytestmark = needs_semgrep
 
 HEADS = {
     "FLASK ": "from flask import redirect, render_template_string, request, session\n\n"

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,29 +14,21 @@ from agents.gates.base import Disposition, GateError, GateReport, Policy, Severi
 from agents.gates.feedback import feedback_text
 from agents.gates.run import SCANNERS, run_gates
 from agents.gates.scanner import Scan, Stage
-from agents.gates.semgrep_tool import find_semgrep
 from tests.agents.gates import samples
+from tests.agents.gates.folders import needs_semgrep, program, until_tomorrow, write
 from tests.aiswe_site.running import alive
 from tests.tables import each_row
 from tests.waiting import eventually
 
-needs_semgrep = pytest.mark.skipif(
-    find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
-)
+
+def scanned(root: Path, text: str, *tools: str, **options: Any) -> GateReport:
+    """Run these gates, or all, on one file of Python."""
+    return run_gates(write(root, {"a.py": text}), tools=tools or None, **options)
 
 
-def write(root: Path, **files: str) -> Path:
-    for name, text in files.items():
-        path = root / name.replace("__", "/").replace("_py", ".py")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
-def program(path: Path, text: str) -> Path:
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
+def mark_of(report: GateReport, severity: Severity) -> str:
+    (finding,) = [finding for finding in report.findings if finding.severity == severity]
+    return finding.fingerprint
 
 
 @needs_semgrep
@@ -48,10 +41,7 @@ def test_ordinary_code_passes_every_gate(tmp_path: Path) -> None:
         "Dockerfile": samples.CLEAN_DOCKERFILE,
         "README.md": "# Todos\n\nRun `uvicorn app:app`.\n",
     }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    report = run_gates(tmp_path)
+    report = run_gates(write(tmp_path, files))
     assert report.reasons == ()
     assert report.verdict == "pass"
     assert not any(finding.tool == "style" and finding.severity > Severity.INFO for finding in report.findings)
@@ -61,15 +51,15 @@ def test_ordinary_code_passes_every_gate(tmp_path: Path) -> None:
 
 @needs_semgrep
 def test_known_bad_code_blocks_with_a_reason_that_names_the_place(tmp_path: Path) -> None:
-    report = run_gates(write(tmp_path, app_py=samples.BAD))
+    report = scanned(tmp_path, samples.BAD)
     assert report.verdict == "blocked"
-    assert any("app.py:5" in reason for reason in report.reasons)
+    assert any("a.py:5" in reason for reason in report.reasons)
     assert {finding.tool for finding in report.findings if finding.severity >= Severity.HIGH} >= {"bandit", "semgrep"}
 
 
 @needs_semgrep
 def test_the_report_has_exactly_the_agreed_shape(tmp_path: Path) -> None:
-    document = run_gates(write(tmp_path, app_py=samples.BAD)).to_json()
+    document = scanned(tmp_path, samples.BAD).to_json()
     assert json.loads(json.dumps(document)) == document
     assert set(document) == {"verdict", "reasons", "tools", "findings"}
     assert set(document["tools"]) == {*SCANNERS, "files"}
@@ -81,14 +71,14 @@ def test_the_report_has_exactly_the_agreed_shape(tmp_path: Path) -> None:
 
 
 def test_style_is_reported_and_never_blocks(tmp_path: Path) -> None:
-    report = run_gates(write(tmp_path, app_py="import os\nx = {  'a':1 }\n"), tools=["style"])
+    report = scanned(tmp_path, "import os\nx = {  'a':1 }\n", "style")
     assert report.verdict == "pass"
     assert {finding.rule for finding in report.findings} >= {"F401", "format"}
     assert any(finding.tool == "style" and finding.severity > Severity.INFO for finding in report.findings)
 
 
 def test_only_the_named_files_are_scanned(tmp_path: Path) -> None:
-    write(tmp_path, good_py="x = 1\n", bad_py=samples.BAD)
+    write(tmp_path, {"good.py": "x = 1\n", "bad.py": samples.BAD})
     assert run_gates(tmp_path, tools=["bandit"], paths=["good.py"]).verdict == "pass"
     assert run_gates(tmp_path, tools=["bandit"], paths=["bad.py"]).verdict == "blocked"
 
@@ -121,7 +111,7 @@ def test_nothing_to_scan_blocks(tmp_path: Path) -> None:
 
 def test_a_missing_semgrep_blocks_and_says_how_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AISWE_SEMGREP", str(tmp_path / "gone"))
-    report = run_gates(write(tmp_path, a_py="x = 1\n"), tools=["semgrep"])
+    report = scanned(tmp_path, "x = 1\n", "semgrep")
     assert report.verdict == "blocked"
     assert not report.tools["semgrep"].ran
     assert "pip install" in report.reasons[0]
@@ -141,8 +131,7 @@ def test_a_missing_semgrep_blocks_and_says_how_to_install(tmp_path: Path, monkey
 )
 def test_a_semgrep_that_answers_wrongly_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     monkeypatch.setenv("AISWE_SEMGREP", str(program(tmp_path / "semgrep.fake", f"#!/bin/sh\n{body}\n")))
-    (tmp_path / "code").mkdir()
-    report = run_gates(write(tmp_path / "code", a_py="x = 1\n"), tools=["semgrep"])
+    report = scanned(tmp_path / "code", "x = 1\n", "semgrep")
     assert report.verdict == "blocked"
     assert report.reasons[0].startswith("semgrep ")
 
@@ -154,8 +143,7 @@ def test_a_semgrep_that_hangs_is_ended_with_its_children_and_blocks(
     mark = tmp_path / "pid"
     fake = program(tmp_path / "semgrep.fake", f"#!/bin/sh\nsleep 300 &\necho $! > {mark}\nwait\n")
     monkeypatch.setenv("AISWE_SEMGREP", str(fake))
-    (tmp_path / "code").mkdir()
-    report = run_gates(write(tmp_path / "code", a_py="x = 1\n"), tools=["semgrep"], policy=Policy(timeout_seconds=2))
+    report = scanned(tmp_path / "code", "x = 1\n", "semgrep", policy=Policy(timeout_seconds=2))
     assert report.verdict == "blocked"
     assert "timed out" in report.reasons[0]
     assert eventually(lambda: not alive(int(mark.read_text())))
@@ -163,24 +151,10 @@ def test_a_semgrep_that_hangs_is_ended_with_its_children_and_blocks(
 
 @needs_semgrep
 def test_a_semgrep_that_misses_its_canary_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "agents.gates.semgrep_tool.rules_json",
-        lambda sources: json.dumps(
-            {
-                "rules": [
-                    {
-                        "id": "other",
-                        "languages": ["python", "js", "ts"],
-                        "severity": "HIGH",
-                        "message": "m",
-                        "pattern": "nothing_like_it",
-                        "metadata": {},
-                    }
-                ]
-            }
-        ),
-    )
-    report = run_gates(write(tmp_path, a_py="x = 1\n"), tools=["semgrep"])
+    rule = {"id": "other", "languages": ["python", "js", "ts"], "severity": "HIGH", "message": "m", "metadata": {}}
+    rules = json.dumps({"rules": [rule | {"pattern": "nothing_like_it"}]})
+    monkeypatch.setattr("agents.gates.semgrep_tool.rules_json", lambda sources: rules)
+    report = scanned(tmp_path, "x = 1\n", "semgrep")
     assert "canary" in report.reasons[0]
 
 
@@ -196,7 +170,7 @@ def test_every_scanner_that_goes_silent_is_unmasked_by_its_canary(
             return scan
 
     monkeypatch.setattr(gate_run, "SCANNERS", {name: Silent})
-    report = run_gates(write(tmp_path, a_py="x = 1\n"))
+    report = scanned(tmp_path, "x = 1\n")
     assert report.verdict == "blocked"
     assert "canary" in report.reasons[0]
 
@@ -208,7 +182,7 @@ def test_every_scanner_that_crashes_blocks(tmp_path: Path, monkeypatch: pytest.M
             raise RuntimeError("boom")
 
     monkeypatch.setattr(gate_run, "SCANNERS", {name: Crashing})
-    report = run_gates(write(tmp_path, a_py="x = 1\n"))
+    report = scanned(tmp_path, "x = 1\n")
     assert report.verdict == "blocked"
     assert not report.tools[name].ran
 
@@ -225,28 +199,21 @@ def test_every_scanner_that_leaves_a_file_out_blocks(
             return scan
 
     monkeypatch.setattr(gate_run, "SCANNERS", {name: Lazy})
-    report = run_gates(write(tmp_path, a_py="x = 1\n"))
+    report = scanned(tmp_path, "x = 1\n")
     assert any("did not scan a.py" in reason for reason in report.reasons)
 
 
 MEDIUM = "import tempfile\n\nname = tempfile.mktemp()\n"
 
 
-def one(report: GateReport, severity: Severity) -> str:
-    (finding,) = [finding for finding in report.findings if finding.severity == severity]
-    return finding.fingerprint
-
-
-def test_a_medium_finding_blocks_until_a_person_decides(tmp_path: Path) -> None:
-    write(tmp_path, a_py=MEDIUM)
-    report = run_gates(tmp_path, tools=["bandit"])
+def test_a_medium_finding_blocks_until_a_person_decides_or_where_a_policy_only_reports_it(tmp_path: Path) -> None:
+    report = scanned(tmp_path, MEDIUM, "bandit")
     assert report.verdict == "blocked"
-    later = datetime.now(UTC) + timedelta(days=1)
-    decided = {one(report, Severity.MEDIUM): Disposition("only in a demo", later)}
-    assert run_gates(tmp_path, tools=["bandit"], dispositions=decided).verdict == "pass"
-    assert (
-        run_gates(tmp_path, tools=["bandit"], dispositions=decided, policy=Policy(medium="block")).verdict == "blocked"
-    )
+    decided = until_tomorrow(mark_of(report, Severity.MEDIUM))
+    assert scanned(tmp_path, MEDIUM, "bandit", dispositions=decided).passed
+    strict = Policy(medium="block")
+    assert scanned(tmp_path, MEDIUM, "bandit", dispositions=decided, policy=strict).verdict == "blocked"
+    assert scanned(tmp_path, MEDIUM, "bandit", policy=Policy(medium="report")).passed
 
 
 @pytest.mark.parametrize(
@@ -259,23 +226,15 @@ def test_a_medium_finding_blocks_until_a_person_decides(tmp_path: Path) -> None:
     ids=["expired", "without reason", "without time zone"],
 )
 def test_a_disposition_that_does_not_hold_has_no_effect(tmp_path: Path, disposition: Disposition) -> None:
-    write(tmp_path, a_py=MEDIUM)
-    mark = one(run_gates(tmp_path, tools=["bandit"]), Severity.MEDIUM)
-    assert run_gates(tmp_path, tools=["bandit"], dispositions={mark: disposition}).verdict == "blocked"
-
-
-def test_a_policy_may_only_report_medium_findings(tmp_path: Path) -> None:
-    write(tmp_path, a_py=MEDIUM)
-    assert run_gates(tmp_path, tools=["bandit"], policy=Policy(medium="report")).verdict == "pass"
+    mark = mark_of(scanned(tmp_path, MEDIUM, "bandit"), Severity.MEDIUM)
+    assert scanned(tmp_path, MEDIUM, "bandit", dispositions={mark: disposition}).verdict == "blocked"
 
 
 def test_a_fingerprint_survives_line_moves_but_not_a_second_copy(tmp_path: Path) -> None:
-    write(tmp_path, a_py=MEDIUM)
-    first = one(run_gates(tmp_path, tools=["bandit"]), Severity.MEDIUM)
-    write(tmp_path, a_py="# a comment\n\n" + MEDIUM.replace("name = ", "name  =  "))
-    assert one(run_gates(tmp_path, tools=["bandit"]), Severity.MEDIUM) == first
-    write(tmp_path, a_py=MEDIUM + "name = tempfile.mktemp()\n")
-    marks = [f.fingerprint for f in run_gates(tmp_path, tools=["bandit"]).findings]
+    first = mark_of(scanned(tmp_path, MEDIUM, "bandit"), Severity.MEDIUM)
+    moved = "# a comment\n\n" + MEDIUM.replace("name = ", "name  =  ")
+    assert mark_of(scanned(tmp_path, moved, "bandit"), Severity.MEDIUM) == first
+    marks = [f.fingerprint for f in scanned(tmp_path, MEDIUM + "name = tempfile.mktemp()\n", "bandit").findings]
     assert len(set(marks)) == 2
     assert first in marks
 
@@ -314,11 +273,9 @@ def other(name):
 def test_a_disposition_ends_when_what_flows_into_the_line_changes(
     tmp_path: Path, old: str, new: str, holds: bool
 ) -> None:
-    mark = one(run_gates(write(tmp_path, a_py=FLOW), tools=["bandit"]), Severity.HIGH)
-    decided = {mark: Disposition("names are checked", datetime.now(UTC) + timedelta(days=1))}
+    decided = until_tomorrow(mark_of(scanned(tmp_path, FLOW, "bandit"), Severity.HIGH))
     assert old in FLOW
-    write(tmp_path, a_py=FLOW.replace(old, new))
-    assert run_gates(tmp_path, tools=["bandit"], dispositions=decided).passed is holds
+    assert scanned(tmp_path, FLOW.replace(old, new), "bandit", dispositions=decided).passed is holds
 
 
 SCRIPT = """#!/bin/sh
@@ -343,45 +300,39 @@ remove
 def test_in_other_languages_the_function_and_the_names_of_the_line_count(
     tmp_path: Path, old: str, new: str, holds: bool
 ) -> None:
-    write(tmp_path, run=SCRIPT)
-    found = run_gates(tmp_path, tools=["commands"]).findings
-    decided = {f.fingerprint: Disposition("a scratch machine", datetime.now(UTC) + timedelta(days=1)) for f in found}
+    found = run_gates(write(tmp_path, {"run": SCRIPT}), tools=["commands"]).findings
+    decided = until_tomorrow(*(finding.fingerprint for finding in found))
     assert run_gates(tmp_path, tools=["commands"], dispositions=decided).passed
     assert decided
-    write(tmp_path, run=SCRIPT.replace(old, new))
+    write(tmp_path, {"run": SCRIPT.replace(old, new)})
     assert run_gates(tmp_path, tools=["commands"], dispositions=decided).passed is holds
 
 
 def test_a_disposition_of_a_file_ends_when_the_file_changes(tmp_path: Path) -> None:
     (tmp_path / "data.zip").write_bytes(b"PK 1")
-    decided = {
-        f.fingerprint: Disposition("samples", datetime.now(UTC) + timedelta(days=1))
-        for f in run_gates(tmp_path, tools=["secrets"]).findings
-    }
+    decided = until_tomorrow(*(f.fingerprint for f in run_gates(tmp_path, tools=["secrets"]).findings))
     assert run_gates(tmp_path, tools=["secrets"], dispositions=decided).passed
     (tmp_path / "data.zip").write_bytes(b"PK 2")
     assert not run_gates(tmp_path, tools=["secrets"], dispositions=decided).passed
 
 
 def test_the_same_code_in_another_file_has_the_same_content_mark(tmp_path: Path) -> None:
-    first = one(run_gates(write(tmp_path, a_py=FLOW), tools=["bandit"]), Severity.HIGH)
+    first = mark_of(scanned(tmp_path, FLOW, "bandit"), Severity.HIGH)
     (tmp_path / "a.py").rename(tmp_path / "b.py")
-    second = one(run_gates(tmp_path, tools=["bandit"]), Severity.HIGH)
+    second = mark_of(run_gates(tmp_path, tools=["bandit"]), Severity.HIGH)
     assert first != second
     assert content_mark(first) == content_mark(second) != ""
 
 
 def test_a_high_disposition_can_be_forbidden_by_policy(tmp_path: Path) -> None:
-    write(tmp_path, a_py=samples.BAD)
-    mark = one(run_gates(tmp_path, tools=["bandit"]), Severity.HIGH)
-    decided = {mark: Disposition("reviewed", datetime.now(UTC) + timedelta(days=1))}
-    assert run_gates(tmp_path, tools=["bandit"], dispositions=decided).verdict == "pass"
+    decided = until_tomorrow(mark_of(scanned(tmp_path, samples.BAD, "bandit"), Severity.HIGH))
+    assert scanned(tmp_path, samples.BAD, "bandit", dispositions=decided).passed
     strict = Policy(high_may_be_disposed=False)
-    assert run_gates(tmp_path, tools=["bandit"], dispositions=decided, policy=strict).verdict == "blocked"
+    assert scanned(tmp_path, samples.BAD, "bandit", dispositions=decided, policy=strict).verdict == "blocked"
 
 
 def test_feedback_says_what_to_do_first_and_is_bounded(tmp_path: Path) -> None:
-    write(tmp_path, a_py=samples.BAD, b_py="def f(:\n")
+    write(tmp_path, {"a.py": samples.BAD, "b.py": "def f(:\n"})
     text = feedback_text(run_gates(tmp_path, tools=["bandit", "syntax"]))
     assert "1. " in text
     assert "a.py:5" in text
@@ -399,8 +350,7 @@ def test_no_secret_of_the_environment_reaches_semgrep(tmp_path: Path, monkeypatc
     seen = tmp_path / "seen"
     monkeypatch.setenv("AISWE_SEMGREP", str(program(tmp_path / "semgrep.fake", f"#!/bin/sh\nenv > {seen}\n")))
     monkeypatch.setenv("GITHUB_TOKEN", "very-secret-value")
-    (tmp_path / "code").mkdir()
-    run_gates(write(tmp_path / "code", a_py="x = 1\n"), tools=["semgrep"])
+    scanned(tmp_path / "code", "x = 1\n", "semgrep")
     assert "very-secret-value" not in seen.read_text()
     assert "SEMGREP_SEND_METRICS=off" in seen.read_text()
 
@@ -415,6 +365,5 @@ def test_the_scratch_folder_is_removed(tmp_path: Path, monkeypatch: pytest.Monke
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    (tmp_path / "code").mkdir()
-    run_gates(write(tmp_path / "code", a_py="x = 1\n"), tools=["bandit", "style"])
+    scanned(tmp_path / "code", "x = 1\n", "bandit", "style")
     assert os.listdir(scratch) == []

@@ -7,12 +7,9 @@ import yaml
 
 from agents.gates.base import GateReport, Severity
 from agents.gates.run import run_gates
-from agents.gates.semgrep_tool import find_semgrep
+from tests.agents.gates.folders import needs_semgrep
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"),
-]
+pytestmark = [pytest.mark.slow, needs_semgrep]
 
 FOLDER = Path(__file__).parent / "safe_programs"
 PROGRAMS: dict[str, str] = {

@@ -16,12 +16,11 @@ from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.gates.semgrep_engine import SemgrepEngine
 from agents.gates.semgrep_tool import find_semgrep
+from tests.agents.gates.folders import needs_semgrep
 from tests.aiswe_site.running import REPOSITORY, alive
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.skipif(
-    find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
-)
+pytestmark = needs_semgrep
 EVIL = "import sys\n\neval(sys.argv[1])\n"
 HELPED = "def checked(name):\n    return name.isalnum()\n"
 

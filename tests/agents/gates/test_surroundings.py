@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from agents.gates.base import Severity
 from agents.gates.run import run_gates
-from agents.gates.semgrep_tool import find_semgrep
+from tests.agents.gates.folders import needs_semgrep, write
 
 # A file with a finding, a piece of its text, and what that becomes.
 CHANGES = [
@@ -51,11 +49,9 @@ def marks(root: Path) -> dict[str, set[str]]:
     return {path: {one.fingerprint for one in found if one.path == path} for path, *_ in CHANGES}
 
 
-@pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)")
+@needs_semgrep
 def test_a_decision_ends_with_what_flows_into_its_line_and_outlives_other_changes(tmp_path: Path) -> None:
-    for path, text, _, _ in CHANGES:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write(tmp_path, {path: text for path, text, _, _ in CHANGES})
     before = marks(tmp_path)
     assert all(before.values())
     for path, text in UNRELATED.items():

@@ -17,15 +17,13 @@ from agents.gates.semgrep_tool import SemgrepScanner, find_semgrep, rules_json
 from agents.gates.source import Unit
 from measure.performance.stories import change_of_500_lines
 from tests.agents.gates import samples
+from tests.agents.gates.folders import needs_semgrep
 from tests.agents.gates.test_bandit_tool import MIXED
 from tests.agents.gates.test_rules import SAMPLES, _program
 from tests.sizes import WHOLE, scaled
 
 pytestmark = [pytest.mark.slow, pytest.mark.whole]
 
-needs_semgrep = pytest.mark.skipif(
-    find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
-)
 LANGUAGES = {
     "py": ("python", ".py"),
     "js": ("javascript", ".js"),

@@ -11,16 +11,7 @@ from agents.memory.embedding import DIMENSIONS, embed
 
 
 def lesson(number, signature="s1", cause="sqlite3 connection was used in another thread", reward=1.0):
-    return Lesson(
-        id=f"l{number}",
-        signature=signature,
-        cause=cause,
-        fix="open a connection per request",
-        reward=reward,
-        project="chores",
-        task="T-02",
-        run="1",
-    )
+    return Lesson(f"l{number}", signature, cause, "open a connection per request", reward, "chores", "T-02", "1")
 
 
 def test_a_lesson_is_found_by_its_signature_best_reward_first(store):
@@ -38,8 +29,8 @@ def test_a_like_text_finds_it_and_an_unlike_one_does_not(store):
 
 
 def test_adding_the_same_lesson_twice_keeps_one(store):
-    store.add(lesson(1))
-    store.add(lesson(1))
+    for _ in range(2):
+        store.add(lesson(1))
     assert len(store.by_signature("s1")) == 1
 
 

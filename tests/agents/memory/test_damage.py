@@ -18,18 +18,8 @@ from agents.secrets.redaction import configure
 from tests.sizes import scaled
 
 NOW = 1_800_000_000.0
-LESSON = Lesson(
-    "one",
-    "s1",
-    "a price was a float",
-    "make prices Decimal",
-    1.0,
-    "shop",
-    "T-01",
-    "1",
-    failure="TypeError: x",
-    learned_at=NOW,
-)
+CAUSE, FIX = "a price was a float", "make prices Decimal"
+LESSON = Lesson("one", "s1", CAUSE, FIX, 1.0, "shop", "T-01", "1", failure="TypeError: x", learned_at=NOW)
 
 
 def use(store):
@@ -48,13 +38,9 @@ def folder(tmp_path):
     return tmp_path / "chroma"
 
 
-def damage(folder, content):
-    (folder / "chroma.sqlite3").write_bytes(content)
-
-
 @pytest.mark.parametrize("content", [b"not a database" * 500, b"", b"SQLite format 3\0" + b"\0" * 4_000])
 def test_a_damaged_folder_remembers_nothing_and_says_what_to_do(folder, content):
-    damage(folder, content)
+    (folder / "chroma.sqlite3").write_bytes(content)
     store = ChromaLessons(folder)
     assert use(store) == ([], [])
     assert store.tracks(["one"]) == {}
@@ -71,8 +57,7 @@ def test_a_file_where_the_folder_should_be_is_no_reason_to_fail_and_its_path_is_
     assert str(tmp_path) not in store.problem
 
 
-def test_a_store_that_breaks_while_it_is_used_gives_up_once_and_for_all(tmp_path):
-    store = ChromaLessons(tmp_path / "chroma")
+def test_a_store_that_breaks_while_it_is_used_gives_up_once_and_for_all(store):
     store.add(LESSON)
 
     class Broken:
@@ -83,19 +68,15 @@ def test_a_store_that_breaks_while_it_is_used_gives_up_once_and_for_all(tmp_path
     store.add(replace(LESSON, id="two"))
     assert "No space left on device" in store.problem
     assert use(store) == ([], [])
-    store.close()
 
 
-def test_an_interrupt_is_not_taken_for_damage(tmp_path):
-    store = ChromaLessons(tmp_path / "chroma")
-
+def test_an_interrupt_is_not_taken_for_damage(store):
     def stop(_):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         store._try(stop, None)
     assert store.problem == ""
-    store.close()
 
 
 def test_rows_that_are_no_lessons_are_left_out_and_counted(folder):
@@ -122,8 +103,7 @@ def test_every_lesson_can_be_kept_and_is_read_again(cause, fix, failure, reward,
     made.text.encode()
 
 
-def test_odd_and_huge_words_do_not_harm_the_store(tmp_path):
-    store = ChromaLessons(tmp_path / "chroma")
+def test_odd_and_huge_words_do_not_harm_the_store(store):
     store.add(replace(LESSON, id="half\ud800", cause="a\0b\ud800", reward=math.nan, learned_at=math.inf))
     store.add(replace(LESSON, id="huge", cause="word " * 500_000))
     store.record([Showing("huge", "try\ud800", True, math.nan)])
@@ -131,7 +111,6 @@ def test_odd_and_huge_words_do_not_harm_the_store(tmp_path):
     assert store.tracks(["huge", "half\ud800"])["huge"] == Track(1, 1, 0.0)
     assert max(len(lesson.cause) for lesson in store.all()) == LONGEST
     assert (len(store.all()), store.problem) == (2, "")
-    store.close()
 
 
 def test_a_lesson_without_an_id_is_refused(tmp_path):
@@ -158,8 +137,7 @@ def test_a_clock_that_is_set_back_neither_expires_nor_raises_a_lesson():
     assert weight(LESSON, Track(1, 1, NOW + HALF_LIFE), 0.0) >= today >= SHOWN_FROM
 
 
-def test_several_workers_of_one_process_lose_nothing(tmp_path):
-    store = ChromaLessons(tmp_path / "chroma")
+def test_several_workers_of_one_process_lose_nothing(store):
     found = []
 
     def work(number):
@@ -175,4 +153,3 @@ def test_several_workers_of_one_process_lose_nothing(tmp_path):
         thread.join()
     assert (len(store.all()), len(found), store.problem) == (20, 20, "")
     assert store.tracks(["shared"])["shared"].shown == 21
-    store.close()

@@ -1,7 +1,6 @@
 """Ten ways to break a repository: nothing is lost, and a sentence says what happened and what to do."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,15 +8,7 @@ import pytest
 from agents.workspace import objects, turns
 from agents.workspace.git import DiskFull, GitError, RepositoryDamaged
 from agents.workspace.repository import Repository
-
-
-def git(folder: Path, *argv: str, text: str = "") -> str:
-    """git as a person runs it."""
-    who = {f"GIT_{who}_{what}": "p@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    done = subprocess.run(
-        ["git", *argv], cwd=folder, input=text, env={**os.environ, **who}, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
+from tests.agents.workspace.by_hand import git
 
 
 @pytest.fixture
@@ -254,7 +245,7 @@ def test_a_shallow_clone(repository: Repository, tmp_path: Path) -> None:
 def test_a_submodule_stays_in_the_tree(repository: Repository) -> None:
     base, pinned = repository.head(), "1234567890" * 4
     rows = git(repository.root, "ls-tree", base) + f"\n160000 commit {pinned}\tlib"
-    tree = git(repository.root, "mktree", text=rows + "\n")
+    tree = git(repository.root, "mktree", text=f"{rows}\n".encode())
     sha = git(repository.root, "commit-tree", tree, "-p", base, "-m", "with a submodule")
     repository.fast_forward(sha)
     folder = repository.candidate("t", sha, {"b.py": "2\n"})

@@ -1,7 +1,6 @@
 """What lies in the folder that is tested is what the commit holds, byte for byte, whatever the repository says."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from agents.workspace.git import GitError
 from agents.workspace.objects import object_name
 from agents.workspace.repository import Repository
 from agents.workspace.store import FILE, LINK, PROGRAM, Entry
+from tests.agents.workspace.by_hand import git
 
 ATTRIBUTES = (
     b"*.txt text eol=crlf\n*.dat filter=shout\nhidden.py export-ignore\nversion.py export-subst ident\n"
@@ -48,7 +48,7 @@ def repository(tmp_path: Path) -> Repository:
     made.fast_forward(store.commit(store.write_tree(entries), base, "As it came\n"))
     for setting in ("filter.shout.smudge=tr a-z A-Z", "filter.shout.clean=tr a-z b-za", "diff.external.command=false"):
         key, _, value = setting.partition("=")
-        subprocess.run(["git", "config", key, value], cwd=made.root, check=True)
+        git(made.root, "config", key, value)
     (made.root / "hooks").mkdir()
     for hook in ("pre-commit", "commit-msg", "reference-transaction", "post-checkout"):
         (made.root / "hooks" / hook).write_text("#!/bin/sh\nexit 1\n")
@@ -69,17 +69,12 @@ def on_disk(root: Path) -> dict[str, tuple[bytes, bool]]:
     return found
 
 
-def tree_of(repository: Repository, sha: str) -> str:
-    shown = subprocess.run(["git", "rev-parse", f"{sha}^{{tree}}"], cwd=repository.root, capture_output=True, text=True)
-    return shown.stdout.strip()
-
-
 def test_the_folder_holds_the_blobs_and_its_tree_is_the_commits(repository: Repository) -> None:
     head = repository.head()
     folder = repository.worktree("t", head)
     wanted = {name: (content, name.endswith(".sh")) for name, content in FILES.items()}
     assert on_disk(folder.path) == wanted | {"link": (b"../../outside", False)}
-    assert folder.tree(head) == tree_of(repository, head)
+    assert folder.tree(head) == git(repository.root, "rev-parse", f"{head}^{{tree}}")
     assert folder.changes(head) == []
 
 
@@ -89,7 +84,7 @@ def test_a_commit_holds_what_was_written_and_nothing_else_differs(repository: Re
     folder = repository.candidate("t", head, files)
     tested = folder.tree(head)
     sha = folder.commit(head, "A title", "", {}, tested=tested)
-    assert tree_of(repository, sha) == tested
+    assert git(repository.root, "rev-parse", f"{sha}^{{tree}}") == tested
     before, after = repository.store.listing(head).entries, repository.store.listing(sha).entries
     assert {name for name in {*before, *after} if before.get(name) != after.get(name)} == set(files)
     assert on_disk(repository.worktree("other", sha).path) == on_disk(folder.path)

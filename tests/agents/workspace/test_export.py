@@ -12,6 +12,7 @@ import pytest
 
 from agents.workspace.export import bundle_of, commit_at, tar_of, zip_of
 from agents.workspace.git import GitError
+from tests.agents.workspace.by_hand import git
 
 FILES = {
     ".gitattributes": b"*.secret export-ignore\nversion.txt export-subst\n* text=auto\n",
@@ -32,35 +33,25 @@ LINKS = {
 }
 
 
-def _git(folder: Path, *argv: str, text: bytes = b"") -> str:
-    names = {f"GIT_{who}_{what}": "x@y" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    env = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", **names}
-    return (
-        subprocess.run(["git", *argv], cwd=folder, input=text, env=env, check=True, capture_output=True)
-        .stdout.decode()
-        .strip()
-    )
-
-
 def _commit(folder: Path, files: dict[str, bytes], links: dict[str, str], *more: str) -> str:
     """A commit made of blobs alone: no attribute, filter or line ending has touched them."""
     rows = [
         f"{'100755' if name == 'run.sh' else '100644'} {_blob(folder, body)}\t{name}" for name, body in files.items()
     ]
     rows += [f"120000 {_blob(folder, target.encode())}\t{name}" for name, target in links.items()]
-    _git(folder, "update-index", "--index-info", text="".join(f"{row}\n" for row in (*rows, *more)).encode())
-    return _git(folder, "commit-tree", _git(folder, "write-tree"), "-m", "All")
+    git(folder, "update-index", "--index-info", text="".join(f"{row}\n" for row in (*rows, *more)).encode())
+    return git(folder, "commit-tree", git(folder, "write-tree"), "-m", "All")
 
 
 def _blob(folder: Path, body: bytes) -> str:
-    return _git(folder, "hash-object", "-w", "--stdin", "--no-filters", text=body)
+    return git(folder, "hash-object", "-w", "--stdin", "--no-filters", text=body)
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     folder = tmp_path / "repository"
     folder.mkdir()
-    _git(folder, "init", "-q", "-b", "main")
+    git(folder, "init", "-q", "-b", "main")
     return folder
 
 
@@ -109,28 +100,28 @@ def test_a_stock_tar_unpacks_the_same_files_and_the_same_commit_gives_the_same_b
 def test_a_bundle_is_cloned_with_its_branch_and_leaves_no_reference_behind(
     repository: Path, commit: str, tmp_path: Path
 ) -> None:
-    before = _git(repository, "for-each-ref")
+    before = git(repository, "for-each-ref")
     (tmp_path / "all.bundle").write_bytes(b"".join(bundle_of(repository / ".git", commit, "aiswe/run-1")))
-    _git(tmp_path, "clone", "-q", "--no-checkout", "all.bundle", "cloned")
-    assert _git(tmp_path / "cloned", "rev-parse", "HEAD") == commit
-    assert _git(tmp_path / "cloned", "branch", "--show-current") == "aiswe/run-1"
-    assert _git(repository, "for-each-ref") == before
+    git(tmp_path, "clone", "-q", "--no-checkout", "all.bundle", "cloned")
+    assert git(tmp_path / "cloned", "rev-parse", "HEAD") == commit
+    assert git(tmp_path / "cloned", "branch", "--show-current") == "aiswe/run-1"
+    assert git(repository, "for-each-ref") == before
 
 
 @pytest.mark.parametrize("name", ["../up", "C:/x", "a\\..\\b", ".GIT/config"])
 def test_a_tree_with_a_path_that_leaves_its_folder_is_not_exported(repository: Path, name: str) -> None:
     head, _, last = name.rpartition("/")
-    tree = _git(repository, "mktree", text=f"100644 blob {_blob(repository, b'x')}\t{last}\n".encode())
+    tree = git(repository, "mktree", text=f"100644 blob {_blob(repository, b'x')}\t{last}\n".encode())
     for part in reversed(head.split("/") if head else []):
-        tree = _git(repository, "mktree", text=f"040000 tree {tree}\t{part}\n".encode())
-    sha = _git(repository, "commit-tree", tree, "-m", "Bad")
+        tree = git(repository, "mktree", text=f"040000 tree {tree}\t{part}\n".encode())
+    sha = git(repository, "commit-tree", tree, "-m", "Bad")
     with pytest.raises(GitError, match="not a path inside"):
         b"".join(zip_of(repository / ".git", sha))
 
 
 def test_names_that_are_not_utf8_are_kept_by_tar_and_spelled_out_by_zip(repository: Path) -> None:
-    tree = _git(repository, "mktree", "-z", text=f"100644 blob {_blob(repository, b'x')}\t".encode() + b"n\xe4me\0")
-    sha = _git(repository, "commit-tree", tree, "-m", "Odd")
+    tree = git(repository, "mktree", "-z", text=f"100644 blob {_blob(repository, b'x')}\t".encode() + b"n\xe4me\0")
+    sha = git(repository, "commit-tree", tree, "-m", "Odd")
     with tarfile.open(fileobj=io.BytesIO(b"".join(tar_of(repository / ".git", sha)))) as packed:
         assert [os.fsencode(member.name) for member in packed] == [b"n\xe4me"]
     assert zipfile.ZipFile(io.BytesIO(b"".join(zip_of(repository / ".git", sha)))).namelist() == ["n\\xe4me"]
@@ -138,7 +129,7 @@ def test_names_that_are_not_utf8_are_kept_by_tar_and_spelled_out_by_zip(reposito
 
 @pytest.mark.parametrize("word", ["", "-h", "main..x", "HEAD~1", "main^{tree}", "no-such", "a\nb", "@{1}"])
 def test_a_revision_is_a_name_and_nothing_else(repository: Path, commit: str, word: str) -> None:
-    _git(repository, "update-ref", "refs/heads/main", commit)
+    git(repository, "update-ref", "refs/heads/main", commit)
     assert commit_at(repository / ".git", "main") == commit_at(repository / ".git", commit[:12]) == commit
     with pytest.raises(GitError, match="names no commit"):
         commit_at(repository / ".git", word)

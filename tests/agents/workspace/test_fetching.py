@@ -11,13 +11,8 @@ from agents.workspace import fetching
 from agents.workspace.addresses import SourceRefused, parse_address, place_of
 from agents.workspace.fetching import FetchLimits, PlainFile, RemoteAccess, clone_address, clone_folder, commit_files
 from agents.workspace.repository import Repository
+from tests.agents.workspace.by_hand import git
 from tests.tables import each_row
-
-
-def git(folder: Path, *argv: str) -> str:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
-    done = subprocess.run(["git", *identity, *argv], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Fetching from and pushing to a real server over https: what it says is put in words that name the address."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,15 +8,11 @@ import pytest
 from agents.workspace.addresses import SourceRefused, parse_address
 from agents.workspace.fetching import Fetched, FetchLimits, RemoteAccess, clone_address
 from agents.workspace.pushing import push_commit
+from tests.agents.workspace.by_hand import git
 from tests.agents.workspace.git_server import TOKEN, GitServer, certificate
 
 HERE = RemoteAccess(["localhost"])
 KNOWN = RemoteAccess(["localhost"], {"localhost": TOKEN, "127.0.0.1": "elsewhere"})
-
-
-def git(folder: Path, *argv: str) -> str:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    return subprocess.run(["git", *identity, *argv], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture
@@ -25,8 +20,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitServe
     served = tmp_path / "served"
     served.mkdir()
     git(served, "init", "-q", "--bare", "-b", "trunk", "shop.git")
-    tree = git(served / "shop.git", "mktree").strip()
-    commit = git(served / "shop.git", "commit-tree", tree, "-m", "one").strip()
+    tree = git(served / "shop.git", "mktree")
+    commit = git(served / "shop.git", "commit-tree", tree, "-m", "one")
     git(served / "shop.git", "update-ref", "refs/heads/trunk", commit)
     pem = certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(pem))
@@ -49,7 +44,7 @@ def test_a_repository_comes_in_with_the_token_of_its_host_and_its_results_go_out
     found = fetch(server, "closed", ours, KNOWN)
     assert found.branch == "trunk"
     push_commit(ours, parse_address(f"{server.address}/closed/shop.git"), found.head, "aiswe/run-1", KNOWN)
-    other = git(ours, "commit-tree", f"{found.head}^{{tree}}", "-m", "on a newer base").strip()
+    other = git(ours, "commit-tree", f"{found.head}^{{tree}}", "-m", "on a newer base")
     with pytest.raises(SourceRefused, match="nothing is ever forced: rename or delete"):
         push_commit(ours, parse_address(f"{server.address}/closed/shop.git"), other, "aiswe/run-1", KNOWN)
     refs = git(server.folder / "shop.git", "for-each-ref", "--format=%(objectname) %(refname)").splitlines()

@@ -1,12 +1,12 @@
 """The repository survives crashes, keeps tasks apart and runs nothing that lies in it."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from agents.workspace.git import GitError
 from agents.workspace.repository import Repository
+from tests.agents.workspace.by_hand import git
 
 TRAILERS = {"Task": "T-01", "Requirement": "FR-01", "Run": "7", "Event": "12", "Audit-Head": "ab" * 32}
 
@@ -47,8 +47,7 @@ def test_a_commit_carries_its_trailers_and_reaches_main_by_fast_forward(reposito
     assert repository.merged("7", "T-01") == sha
     assert repository.merged("8", "T-01") == ""
     assert repository.read(sha, "a/b.py") == "x = 1\n"
-    shown = subprocess.run(["git", "log", "-1", "--format=%B"], cwd=repository.root, capture_output=True, text=True)
-    assert "Audit-Head: " + "ab" * 32 in shown.stdout
+    assert "Audit-Head: " + "ab" * 32 in git(repository.root, "log", "-1", "--format=%B")
 
 
 @pytest.mark.parametrize(
@@ -67,11 +66,9 @@ def test_nothing_in_a_title_or_a_text_makes_a_forge_act_and_the_trailers_stay(re
     tree = repository.worktree("t1", repository.head())
     tree.write({"a.py": "1\n"})
     sha = tree.commit(repository.head(), written, f"So: {written}", TRAILERS | {"Requirement": "R1 (#7)"})
-    shown = subprocess.run(
-        ["git", "log", "-1", "--format=%B", sha], cwd=repository.root, capture_output=True, text=True
-    )
     said = (kept or written).replace("|", "\N{ZERO WIDTH SPACE}")
-    assert shown.stdout.startswith(f"{said}\n\nSo: {said}\n\nTask: T-01\nRequirement: R1 (#7)\n")
+    shown = git(repository.root, "log", "-1", "--format=%B", sha)
+    assert shown.startswith(f"{said}\n\nSo: {said}\n\nTask: T-01\nRequirement: R1 (#7)\n")
 
 
 def test_two_tasks_that_begin_a_run_at_once_begin_it_at_the_same_commit(repository, monkeypatch):
@@ -169,11 +166,8 @@ def test_the_difference_names_new_files_with_their_counts(repository):
 def test_content_that_looks_like_a_diff_does_not_split_one(repository):
     tree = repository.worktree("t1", repository.head())
     tree.write({"a.txt": "diff --git a/x b/x\n", "b c.py": "1\n", "ü.py": "2\n"})
-    assert {change.path: change.added for change in tree.changes(repository.head())} == {
-        "a.txt": 1,
-        "b c.py": 1,
-        "ü.py": 1,
-    }
+    found = {change.path: change.added for change in tree.changes(repository.head())}
+    assert found == {"a.txt": 1, "b c.py": 1, "ü.py": 1}
 
 
 @pytest.mark.parametrize("other", ["removed", "added", "program"])
@@ -203,13 +197,9 @@ def test_removing_a_worktree_twice_is_harmless(repository):
     assert not (Path(repository.worktrees) / "t1").exists()
 
 
-def test_contents_are_read_by_hash_and_a_hash_that_is_not_there_is_left_out(tmp_path):
-    repository = Repository(tmp_path / "repository", tmp_path / "trees")
-    repository.ensure("Shop")
-    base = repository.head()
-    tree = repository.worktree("t", base)
-    tree.write({"a b.txt": "one\r\ntwo\n", "empty.txt": "", "ü.txt": "ü"})
-    blobs = repository.blobs(tree.commit(base, "files", "", {}))
+def test_contents_are_read_by_hash_and_a_hash_that_is_not_there_is_left_out(repository):
+    files = {"a b.txt": "one\r\ntwo\n", "empty.txt": "", "ü.txt": "ü"}
+    blobs = repository.blobs(commit(repository, "t", files))
     hashes = [blob.hash for blob in blobs.values()]
     found = repository.contents([*hashes, "0" * 40])
     assert found[blobs["a b.txt"].hash] == b"one\r\ntwo\n"

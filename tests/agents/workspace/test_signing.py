@@ -8,6 +8,7 @@ import pytest
 
 from agents.workspace.git import CommitSettings, GitError
 from agents.workspace.repository import Repository
+from tests.agents.workspace.by_hand import git
 
 
 def commit(place: Path, settings: CommitSettings) -> tuple[Repository, str]:
@@ -16,15 +17,11 @@ def commit(place: Path, settings: CommitSettings) -> tuple[Repository, str]:
     return made, made.candidate("t", base, {"a.py": "1\n"}).commit(base, "A title", "", {"Task": "T-01"})
 
 
-def shown(repository: Repository, sha: str, *argv: str) -> str:
-    argv = ("git", *argv, sha)
-    return subprocess.run(argv, cwd=repository.root, capture_output=True, text=True, check=True).stdout
-
-
 def test_author_and_sign_off(tmp_path: Path) -> None:
     repository, sha = commit(tmp_path, CommitSettings("Ada", "ada@example.com", sign_off=True))
-    text = shown(repository, sha, "log", "-1", "--format=%an|%ae|%cn|%ce|%(trailers:key=Signed-off-by,valueonly)")
-    assert text.strip() == "Ada|ada@example.com|Ada|ada@example.com|Ada <ada@example.com>"
+    form = "%an|%ae|%cn|%ce|%(trailers:key=Signed-off-by,valueonly)"
+    text = git(repository.root, "log", "-1", f"--format={form}", sha)
+    assert text == "Ada|ada@example.com|Ada|ada@example.com|Ada <ada@example.com>"
     assert repository.store.listing(sha).entries["a.py"]
 
 
@@ -35,7 +32,7 @@ def test_a_signature_that_git_verifies(tmp_path: Path) -> None:
     repository, sha = commit(tmp_path, CommitSettings("Ada L.", "ada@example.com", signing_key=str(key)))
     signers = tmp_path / "signers"
     signers.write_text(f"ada@example.com {key.with_suffix('.pub').read_text()}")
-    shown(repository, sha, "-c", f"gpg.ssh.allowedSignersFile={signers}", "verify-commit")
+    git(repository.root, "-c", f"gpg.ssh.allowedSignersFile={signers}", "verify-commit", sha)
 
 
 @pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")

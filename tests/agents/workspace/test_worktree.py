@@ -12,6 +12,7 @@ from agents.workspace import git as git_module
 from agents.workspace.git import GitError
 from agents.workspace.objects import Remembered, loose_blob
 from agents.workspace.repository import Repository, Worktree
+from tests.agents.workspace.by_hand import git
 from tests.sizes import scaled
 
 NAMES = ("a.py", "README.md", "d/b.py", "d/c.pyc", "ü x.txt", ".gitignore", "d/.gitattributes", "run.sh")
@@ -128,9 +129,8 @@ def test_a_candidate_that_cannot_be_written_leaves_nothing_for_the_next(reposito
     base = repository.head()
     with pytest.raises(GitError, match="not a path inside"):
         repository.candidate("t", base, {"a.py": "1\n", "../out.py": "1\n"})
-    assert on_disk(repository.candidate("t", base, {"b.py": "1\n"})) == on_disk(
-        made_anew(repository, base, {"b.py": "1\n"})
-    )
+    alone = made_anew(repository, base, {"b.py": "1\n"})
+    assert on_disk(repository.candidate("t", base, {"b.py": "1\n"})) == on_disk(alone)
 
 
 def test_a_tree_that_was_taken_away_is_made_anew(repository):
@@ -157,7 +157,7 @@ def test_reading_a_commit_starts_git_once_and_packed_files_are_read_too(reposito
     assert repository.files(base)[:2] == [".gitignore", "README.md"]
     assert set(count) <= {"ls-tree"}
     assert len(count) <= 1
-    subprocess.run(["git", "gc", "-q", "--prune=now"], cwd=repository.root, check=True)
+    git(repository.root, "gc", "-q", "--prune=now")
     other = Repository(repository.root, repository.worktrees)
     assert other.head() == base
     assert other.read(base, "README.md") == "# Chores\n"

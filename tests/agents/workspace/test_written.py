@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,13 @@ from tests.sizes import scaled
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "+++ x", "--- y", "\\ No newline", "@@ -1 +1 @@"]), max_size=8)
 FILES = st.dictionaries(st.sampled_from(["one.py", "a b.txt", 'quo"te.md', "ümlaut.md"]), TEXTS, max_size=3)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    made = Repository(tmp_path / "repository", tmp_path / "worktrees")
+    made.ensure("Project")
+    return made
 
 
 def commit(repository: Repository, base: str, files: dict[str, str | None], title: str = "Change") -> str:
@@ -46,9 +54,8 @@ def check(repository: Repository, head: str, commits: list[str]) -> WrittenLines
     return found
 
 
-def test_lines_follow_changes_renames_and_removals(tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "repository", tmp_path / "worktrees")
-    base = repository.ensure("Project")
+def test_lines_follow_changes_renames_and_removals(repository: Repository) -> None:
+    base = repository.head()
     long = "".join(f"line {number}\n" for number in range(30))
     first = commit(repository, base, {"a.py": long, "gone.py": "x\n", "end.txt": "no newline"}, "1")
     second = commit(repository, first, {"a.py": None, "b.py": long + "more\n", "gone.py": None}, "2")
@@ -59,9 +66,8 @@ def test_lines_follow_changes_renames_and_removals(tmp_path: Path) -> None:
     assert by_line(found, "b.py", 31) == [third, *[first] * 29, second]
 
 
-def test_tests_are_found_where_they_stand_now(tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "repository", tmp_path / "worktrees")
-    base = repository.ensure("Project")
+def test_tests_are_found_where_they_stand_now(repository: Repository) -> None:
+    base = repository.head()
     text = "import x\n\n\ndef test_one():\n    pass\n\n\nasync def test_two():\n    pass\n"
     first = commit(repository, base, {"tests/test_a.py": text, "a.py": "def test_no():\n    pass\n"}, "1")
     second = commit(repository, first, {"tests/test_a.py": "'''Tests.'''\n" + text}, "2")
@@ -69,9 +75,8 @@ def test_tests_are_found_where_they_stand_now(tmp_path: Path) -> None:
     assert [(test.line, test.name) for test in found.tests[first]] == [(5, "test_one"), (9, "test_two")]
 
 
-def test_what_was_there_before_the_first_commit_of_interest_is_counted_alone(tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "repository", tmp_path / "worktrees")
-    base = repository.ensure("Project")
+def test_what_was_there_before_the_first_commit_of_interest_is_counted_alone(repository: Repository) -> None:
+    base = repository.head()
     there = commit(repository, base, {f"src/{n}.py": "a\nb\n" for n in range(50)}, "there")
     built = commit(repository, there, {"src/1.py": "a\nc\nb\n"}, "built")
     found = check(repository, built, [built])
@@ -79,9 +84,8 @@ def test_what_was_there_before_the_first_commit_of_interest_is_counted_alone(tmp
     assert written(repository.git_dir, there, []).spans == {}
 
 
-def test_lines_that_a_merge_brought_belong_to_who_wrote_them(tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "repository", tmp_path / "worktrees")
-    base = repository.ensure("Project")
+def test_lines_that_a_merge_brought_belong_to_who_wrote_them(repository: Repository) -> None:
+    base = repository.head()
     first = commit(repository, base, {"a.py": "1\n"}, "1")
     side = commit(repository, first, {"b.py": "2\n3\n"}, "2")
     tree = git(repository.git_dir, "rev-parse", f"{side}^{{tree}}").stdout.strip()

@@ -1,4 +1,4 @@
-"""A search server on this machine that answers as it is told; it keeps what it was asked."""
+"""A server on this machine that answers as it is told; it keeps what it was asked."""
 
 import json
 import threading
@@ -30,18 +30,24 @@ class StandIn:
     answer: Callable[[BaseHTTPRequestHandler], None] = lambda handler: None
     over: threading.Event = field(default_factory=threading.Event)  # slow answers end with the test
 
+    @property
+    def posted(self) -> list[Any]:
+        """The bodies that arrived with POST."""
+        return [one.body for one in self.asked if one.method == "POST"]
+
     def says(self, document: Any, status: int = 200, **headers: str) -> None:
         """Answer with JSON, or with bytes as they are."""
-        raw = document if isinstance(document, bytes) else json.dumps(document).encode()
+        self.answer = lambda handler: send(handler, document, status, **headers)
 
-        def answer(handler: BaseHTTPRequestHandler) -> None:
-            handler.send_response(status)
-            for name, value in {"Content-Length": str(len(raw)), **headers}.items():
-                handler.send_header(name, value)
-            handler.end_headers()
-            handler.wfile.write(raw)
 
-        self.answer = answer
+def send(handler: BaseHTTPRequestHandler, document: Any, status: int = 200, **headers: str) -> None:
+    """Send JSON, or bytes as they are; an underscore in the name of a header is a hyphen."""
+    raw = document if isinstance(document, bytes) else json.dumps(document).encode()
+    handler.send_response(status)
+    for name, value in {"Content-Length": str(len(raw)), **headers}.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+    handler.wfile.write(raw)
 
 
 @contextmanager
