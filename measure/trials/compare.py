@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agents.rehearsal.results import wilson
 from measure.figures import quantile
-from measure.trials.counting import wilson
 from measure.trials.play import TrialOutcome
 from measure.trials.session import RESULTS, OtherSession, read_results
 from measure.trials.simulated import Weakness

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from agents.rehearsal.results import wilson
 from measure.figures import quantile
-from measure.trials.counting import wilson
 from measure.trials.datasets import TrialTask
 from measure.trials.play import TrialOutcome
 from sandbox.base import SandboxUnavailable

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agents.rehearsal.results import wilson
 from measure.figures import CannotMeasure, Figure, Spread
-from measure.trials.counting import wilson
 
 HELDOUT = Path(__file__).parents[1] / "heldout"
 

@@ -1,4 +1,4 @@
-"""Shares, quantiles and the tokens that a prefix cache cannot reuse."""
+"""Quantiles and the tokens that a prefix cache cannot reuse."""
 
 from __future__ import annotations
 
@@ -6,14 +6,7 @@ import pytest
 
 from agents.llm.tokens import count_messages
 from measure.figures import quantile
-from measure.trials.counting import uncached_tokens, wilson
-
-
-def test_the_interval_is_wilsons():
-    low, high = wilson(45, 100)
-    assert (round(low, 4), round(high, 4)) == (0.3561, 0.5476)
-    assert wilson(0, 0) == (0.0, 1.0)
-    assert wilson(10, 10)[1] == pytest.approx(1.0)
+from measure.trials.counting import uncached_tokens
 
 
 def test_a_quantile_is_one_of_the_values():
@@ -38,9 +31,3 @@ def test_a_change_in_the_middle_costs_everything_after_it():
     before = [turn("system", "You write code."), turn("user", "File a.\n" * 50)]
     after = [turn("system", "You write prose."), turn("user", "File a.\n" * 50)]
     assert uncached_tokens(after, [before]) == pytest.approx(count_messages(after), abs=12)
-
-
-def test_all_and_none_are_exact():
-    for many in range(1, 400):
-        assert wilson(many, many)[1] == 1.0
-        assert wilson(0, many)[0] == 0.0
