@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("ask", "Ask where a project's code does something."),
     "history": ("history", "List past and present runs."),
     "report": ("report", "Show what a week brought, what it cost and what is stuck."),
+    "rehearse": ("rehearse", "Do past commits of a repository again: how far can it be trusted here?"),
     "bench": ("measure.commands.bench", "Measure models, or the loop itself, on tasks with known answers."),
     "tests": ("tests", "Write tests for a module until its branches are covered."),
     "review": ("review", "Review a change: few remarks, each on a changed line with its evidence."),

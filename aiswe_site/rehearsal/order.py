@@ -1,0 +1,100 @@
+"""What is to be rehearsed, and what came of it so far: two files in a folder, whole at any moment."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.rehearsal.results import CommitResult, autonomy, sentence, totals
+
+REFERENCE = "reference"
+TAKEN = 75  # exit code: another process rehearses in this folder
+_APART = frozenset({"patch", "fail_to_pass", "pass_to_pass"})  # of a result: they are for other harnesses
+
+
+@dataclass(frozen=True)
+class Order:
+    """A rehearsal: commits of a repository, the model that builds them ("" for none), and bounds for each of them."""
+
+    git_dir: str
+    commits: tuple[str, ...]
+    model: str = ""
+    minutes: float = 25.0
+    tokens: int = 0  # of all together, after which no further commit is begun; 0 for any number
+
+
+class Folder:
+    """The folder of one rehearsal: `order.json`, `results.jsonl`, and while it runs the data folder `home`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.home, self.work = path, path / "home", path / "work"
+        self._order, self._results = path / "order.json", path / "results.jsonl"
+
+    def begin(self, order: Order) -> None:
+        """Keep the order; results of another one are no longer asked for."""
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self.order() != order:
+            self._results.unlink(missing_ok=True)
+        part = self._order.with_name(f".{self._order.name}.{os.getpid()}")
+        part.write_text(json.dumps(asdict(order)), encoding="utf-8")
+        part.replace(self._order)
+
+    def order(self) -> Order | None:
+        """The order, where there is one that can be read."""
+        try:
+            row = json.loads(self._order.read_text(encoding="utf-8"))
+            return Order(**{**row, "commits": tuple(row["commits"])})
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def clear(self) -> None:
+        """Give back the disk that commits took."""
+        for place in (self.work, self.home):
+            shutil.rmtree(place, ignore_errors=True)
+
+    @contextmanager
+    def taken(self) -> Iterator[bool]:
+        """Whether this process may rehearse here; no other may until the block ends, whatever ends this process."""
+        with (self.path / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+            else:
+                yield True
+
+    def keep(self, result: CommitResult) -> None:
+        """Write down what came of a commit."""
+        with self._results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(result.to_json()) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def results(self) -> list[CommitResult]:
+        """What came of the commits that are done, in their order; a line torn by a kill is not one."""
+        return list(self._read())
+
+    def _read(self) -> Iterator[CommitResult]:
+        try:
+            lines = self._results.read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return
+        for line in lines:
+            try:
+                yield CommitResult.read(json.loads(line))
+            except (ValueError, TypeError):
+                continue
+
+    def document(self) -> dict[str, Any]:
+        """What `aiswe rehearse --json` prints."""
+        rows = self.results()
+        found = totals(rows)
+        commits = [{name: value for name, value in row.to_json().items() if name not in _APART} for row in rows]
+        return {"commits": commits, "totals": found, "sentence": sentence(found), "autonomy": autonomy(found)}
