@@ -332,9 +332,17 @@ class Language(Protocol):
         return name
 
     def needs(
-        self, files: Mapping[str, str], paths: Iterable[str], manifest: str, given: Mapping[str, str]
+        self,
+        files: Mapping[str, str],
+        paths: Iterable[str],
+        manifest: str,
+        given: Mapping[str, str],
+        before: Mapping[str, str],
     ) -> PackageNeeds:
-        """What `files` need beside the repository's own `paths`; `given` are lines that are wanted already."""
+        """What `files` need beside the repository's own `paths`; `given` are lines that are wanted already.
+
+        What the same files imported `before` and no manifest names is not needed: the repository does without it.
+        """
         return PackageNeeds()
 
     def unknown_modules(self, files: Mapping[str, str], paths: Iterable[str], packages: Iterable[str]) -> list[str]:

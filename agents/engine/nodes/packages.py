@@ -81,8 +81,9 @@ def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
     lines = filter(None, map(spoken.requirement, state["candidate"]["packages"]))
     given = {plain_name(line): line for line in lines}
     needs = _Needs(dict(given), {})
+    before = {path: text for path in everything if (text := ctx.repository.read(state["base"], path)) is not None}
     for language in languages():
-        found = language.needs(everything, paths, _text_of(state, ctx, language.manifest), given)
+        found = language.needs(everything, paths, _text_of(state, ctx, language.manifest), given, before)
         needs.wanted |= found.wanted
         needs.unlisted[language.name] = found.unlisted
         needs.idle |= found.idle

@@ -114,10 +114,15 @@ class Node(Language):
         return read_runner(text, root) or read_tsc(text, root) or read_npm(text)
 
     def needs(
-        self, files: Mapping[str, str], paths: Iterable[str], manifest: str, given: Mapping[str, str]
+        self,
+        files: Mapping[str, str],
+        paths: Iterable[str],
+        manifest: str,
+        given: Mapping[str, str],
+        before: Mapping[str, str],
     ) -> PackageNeeds:
         tested = any(self.owns(path) and self.is_test(path) for path in paths)
-        return packages.needs_of(files, manifest, given, tested=tested)
+        return packages.needs_of(files, manifest, given, before, tested=tested)
 
     manifest_problems = staticmethod(manifest_problems)
 

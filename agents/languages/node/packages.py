@@ -103,7 +103,12 @@ def manifest_of(text: str) -> dict[str, Any]:
 
 
 def needs_of(
-    files: Mapping[str, str], manifest: str, given: Mapping[str, str], *, tested: bool = False
+    files: Mapping[str, str],
+    manifest: str,
+    given: Mapping[str, str],
+    before: Mapping[str, str],
+    *,
+    tested: bool = False,
 ) -> PackageNeeds:
     """Packages by plain name, with the ranges that package.json names; all of them where a suite is run (`tested`).
 
@@ -118,7 +123,7 @@ def needs_of(
     apart = {path: text for path, text in files.items() if is_test(path) or CONFIGURATION.search(path)}
     by_code = imported_node_packages({path: text for path, text in files.items() if path not in apart})
     imported = by_code | imported_node_packages(apart)
-    for name in imported:
+    for name in imported - imported_node_packages(before):
         wanted.setdefault(NPM + name, NPM + name)
     names = [name for plain in sorted(wanted) if (name := plain.removeprefix(NPM)) not in in_manifest]
     unlisted = [name if name in by_code or name not in imported else DEVELOPMENT + name for name in names]

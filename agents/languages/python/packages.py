@@ -92,7 +92,13 @@ def listed(manifest: str) -> list[str]:
     return [line.split("#")[0].strip() for line in manifest.splitlines() if line.split("#")[0].strip()]
 
 
-def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, given: Mapping[str, str]) -> PackageNeeds:
+def needs_of(
+    files: Mapping[str, str],
+    paths: Iterable[str],
+    manifest: str,
+    given: Mapping[str, str],
+    before: Mapping[str, str],
+) -> PackageNeeds:
     """Packages by plain name; those that the sandbox has anyway are written into no list."""
     local = local_modules(paths)
     # A planner may name the repository's own package: the released one must not come beside it.
@@ -109,7 +115,8 @@ def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, give
             if re.search("[<>=~]", line):  # a version written since then replaces what an earlier attempt wanted
                 wanted[plain] = line
     base, unlisted = base_packages(), []
-    for module in sorted(imported_modules(files, sure=True) - local - sys.stdlib_module_names):
+    new = imported_modules(files, sure=True) - imported_modules(before)
+    for module in sorted(new - local - sys.stdlib_module_names):
         name = distribution_for(module) or module
         line = wanted.setdefault(plain_name(name), name)
         if plain_name(name) not in {*base, *there}:

@@ -81,7 +81,7 @@ def test_its_tests_pass_with_packages_from_the_index(name: str, tmp_path: Path) 
     recipe, lines = load(name), list[str]()
     files = recipe.files("My Shop")
     for one in map(language, recipe.languages):
-        needs = one.needs(files, list(files), files[one.manifest], {})
+        needs = one.needs(files, list(files), files[one.manifest], {}, {})
         lines += [line for plain, line in needs.wanted.items() if plain not in base_packages()]
     with ExitStack() as stack:
         fetched = PackageSupply(tmp_path / "packages", **INDEXES).fetch(sorted(lines))

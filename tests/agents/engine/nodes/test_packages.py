@@ -276,7 +276,7 @@ def test_a_module_of_the_standard_library_that_the_plan_names_is_no_package(benc
 @pytest.mark.parametrize(("there", "wanted"), [("tests/Page.test.tsx", {"npm:react"}), ("prettier.config.js", set())])
 def test_a_task_in_python_gets_the_node_packages_of_a_suite_that_is_run_beside_its_own(there, wanted):
     manifest = '{"dependencies": {"react": "^19"}}'
-    assert set(Node().needs({"calc.py": "X = 1\n"}, ["calc.py", there], manifest, {}).wanted) == wanted
+    assert set(Node().needs({"calc.py": "X = 1\n"}, ["calc.py", there], manifest, {}, {}).wanted) == wanted
 
 
 @pytest.mark.parametrize("named", ["fs", "node:path"])
@@ -342,11 +342,18 @@ def test_what_only_tests_and_configuration_import_is_written_among_the_developme
         "tests/app.test.js": "import { expect } from 'chai'; import express from 'express'",
         "vite.config.js": "import react from '@vitejs/plugin-react'",
     }
-    needs = needs_of(files, '{"devDependencies": {"eslint": "9"}}', {})
+    needs = needs_of(files, '{"devDependencies": {"eslint": "9"}}', {}, {})
     assert needs.unlisted == ["-D @vitejs/plugin-react", "-D chai", "express"]
     assert needs.idle == {"npm:eslint"}
     grown = json.loads(with_packages("", {"-D chai": "5.1.0", "express": "4.2.1"}, {}))
     assert (grown["dependencies"], grown["devDependencies"]) == ({"express": "^4.2.1"}, {"chai": "^5.1.0"})
+
+
+def test_what_a_script_imported_before_the_task_and_package_json_does_not_name_is_not_needed():
+    before = {"src/app.js": "import express from 'express'"}
+    after = {"src/app.js": "import express from 'express'; import ms from 'ms'"}
+    assert needs_of(after, "", {}, before).unlisted == ["ms"]
+    assert set(needs_of(after, '{"dependencies": {"express": "4"}}', {}, before).wanted) == {"npm:express", "npm:ms"}
 
 
 def test_a_lock_keeps_what_nobody_fetched_and_package_json_lists():

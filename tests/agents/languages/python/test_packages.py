@@ -63,21 +63,21 @@ import surelib
 
 def test_guarded_imports_ask_for_nothing():
     assert imported_modules({"a.py": GUARDED}, sure=True) == {"importlib", "typing", "pytest", "surelib"}
-    found = needs_of({"a.py": GUARDED}, ["a.py"], "", {})
+    found = needs_of({"a.py": GUARDED}, ["a.py"], "", {}, {})
     assert found.unlisted == ["surelib"]
 
 
 def test_development_tools_are_not_asked_for_unless_they_are_imported():
     manifest = "click\nruff==0.4\nmypy\ntox>=4\n"
-    assert set(needs_of({}, [], manifest, {}).wanted) == {"click"}
-    assert set(needs_of({"a.py": "import mypy.api\n"}, ["a.py"], manifest, {}).wanted) == {"click", "mypy"}
+    assert set(needs_of({}, [], manifest, {}, {}).wanted) == {"click"}
+    assert set(needs_of({"a.py": "import mypy.api\n"}, ["a.py"], manifest, {}, {}).wanted) == {"click", "mypy"}
 
 
 @pytest.mark.parametrize("path", ["more_shop/cart.py", "src/more_shop/cart.py"])
 def test_a_repository_does_not_need_itself_though_its_plan_names_it(path):
     files = {"tests/test_cart.py": "import more_shop, requests\n"}
     given = {"more-shop": "more_shop", "requests": "requests"}
-    assert needs_of(files, [path, *files], "", given).wanted == {"requests": "requests"}
+    assert needs_of(files, [path, *files], "", given, {}).wanted == {"requests": "requests"}
 
 
 def test_a_planned_package_that_the_code_imports_gets_into_the_list_too():
@@ -85,9 +85,9 @@ def test_a_planned_package_that_the_code_imports_gets_into_the_list_too():
         {"core/views.py": "from rest_framework import generics\n"},
         {"djangorestframework": "djangorestframework"},
     )
-    assert needs_of(files, files, "django\n", given).unlisted == ["djangorestframework"]
-    assert needs_of(files, files, "djangorestframework>=3\n", given).unlisted == []
-    assert needs_of({"core/views.py": "import json\n"}, files, "", given).unlisted == []
+    assert needs_of(files, files, "django\n", given, {}).unlisted == ["djangorestframework"]
+    assert needs_of(files, files, "djangorestframework>=3\n", given, {}).unlisted == []
+    assert needs_of({"core/views.py": "import json\n"}, files, "", given, {}).unlisted == []
 
 
 def test_modules_that_nothing_brings_are_named():
@@ -127,3 +127,15 @@ def test_a_module_that_a_package_here_does_not_hold_is_named():
     text += "import till._version\nimport helper.more\n"
     assert unknown_modules({"test_a.py": text}, there, []) == ["till.till"]
     assert unknown_modules({"test_a.py": text}, [f"src/{path}" for path in there], []) == ["till.till"]
+
+
+def test_what_a_file_imported_before_the_task_and_no_manifest_names_is_not_needed() -> None:
+    """Its repository does without it, or its tests bring it: a task that changes the file asks nobody about it."""
+    before, after = "import outcome\n", "import outcome\nimport boto3\n"
+    found = needs_of({"a.py": after}, ["a.py"], "", {}, {"a.py": before})
+    assert (set(found.wanted), found.unlisted) == ({"boto3"}, ["boto3"])
+    assert set(needs_of({"a.py": after}, ["a.py"], "outcome\n", {}, {"a.py": before}).wanted) == {"boto3", "outcome"}
+    assert set(needs_of({"a.py": after}, ["a.py"], "", {"outcome": "outcome"}, {"a.py": before}).wanted) == {
+        "boto3",
+        "outcome",
+    }
