@@ -1,4 +1,4 @@
-"""Commands called in the test's own process: what they answer, and what they say when they refuse."""
+"""Commands called in the test's own process."""
 
 from __future__ import annotations
 
@@ -10,16 +10,26 @@ import pytest
 from aiswe_site.cli.app import run
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
-    """The document of a command."""
-    assert run([*words, "--json"]) == code, capsys.readouterr()
-    return json.loads(capsys.readouterr().out)
+class CommandLine:
+    """`aiswe`: each call asserts its exit code; `err` is what the last one wrote to standard error."""
 
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys, self.err = capsys, ""
 
-def refused(capsys: pytest.CaptureFixture[str], *words: str, code: int = 2) -> str:
-    """What a command that refuses prints for a person."""
-    assert run(list(words)) == code
-    captured = capsys.readouterr()
-    assert "Traceback" not in captured.err
-    assert captured.out == ""
-    return captured.err
+    def prints(self, *words: str, code: int = 0) -> str:
+        """What a command writes to standard output."""
+        ended = run(list(words))
+        captured = self._capsys.readouterr()
+        assert ended == code, captured
+        assert "Traceback" not in captured.err
+        self.err = captured.err
+        return captured.out
+
+    def answers(self, *words: str, code: int = 0) -> Any:
+        """The document of a command."""
+        return json.loads(self.prints(*words, "--json", code=code))
+
+    def refuses(self, *words: str, code: int = 2) -> str:
+        """What a command that refuses prints for a person."""
+        assert self.prints(*words, code=code) == ""
+        return self.err

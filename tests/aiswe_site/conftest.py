@@ -9,6 +9,7 @@ import pytest
 from aiswe_site.cli import arguments
 from aiswe_site.startup import django as site_django
 from projects.models import Project
+from tests.aiswe_site.answers import CommandLine
 from tests.factories import make_project, make_user
 
 PRD = """# Requirements
@@ -29,6 +30,11 @@ def prd(tmp_path: Path) -> str:
     path = tmp_path / "prd.md"
     path.write_text(PRD)
     return str(path)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
 
 
 @pytest.fixture

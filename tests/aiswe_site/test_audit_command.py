@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aiswe_site.cli.app import run
-from aiswe_site.startup import django as site_django
 from projects.models import Event, Run, Task
 from projects.services.audit.sitelog import note
 from projects.storage.paths import repository_of
-from tests.aiswe_site.running import REPOSITORY
+from tests.aiswe_site.answers import CommandLine
+from tests.aiswe_site.running import COMMAND, REPOSITORY
 from tests.factories import bare_run, make_user
 from tests.rows import emit
+from tests.tables import each_row
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Django is there already; the data folder is the test's own."""
-    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
+def home(tmp_path: Path, settings: Any) -> None:
     settings.AISWE_HOME = tmp_path
-    return tmp_path
 
 
 @pytest.fixture
@@ -39,33 +35,22 @@ def a_run() -> Run:
     return made
 
 
-def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    code = run([*words, "--json"])
-    return code, json.loads(capsys.readouterr().out)
-
-
-def test_all_trails_are_proven_at_once(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(capsys, "audit", "note") == (
-        0,
-        {"path": answer(capsys, "audit", "verify")[1]["heads"]["path"], "added": 2},
-    )
-    code, found = answer(capsys, "audit", "verify")
-    assert (code, found["ok"], found["missing"], found["heads"]["lines"]) == (0, True, [], 2)
+def test_all_trails_are_proven_at_once(a_run: Run, cli: CommandLine) -> None:
+    noted, found = cli.answers("audit", "note"), cli.answers("audit", "verify")
+    assert noted == {"path": found["heads"]["path"], "added": 2}
+    assert (found["ok"], found["missing"], found["heads"]["lines"]) == (True, [], 2)
     assert [(row["run"], row["ok"], row["anchors"]) for row in found["runs"]] == [(a_run.pk, True, 1)]
     assert (found["site"]["events"], found["site"]["anchors"]) == (2, 1)
 
 
-def test_the_first_bad_row_is_named(a_run: Run, unguarded: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_bad_row_is_named(a_run: Run, unguarded: None, cli: CommandLine) -> None:
     Event.objects.filter(run=a_run, seq=3).update(summary="nothing happened")
-    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
-    assert (code, found["ok"], found["first_bad_seq"], found["events"]) == (1, False, 3, 2)
-    assert run(["audit", "verify"]) == 1
-    assert "Event 3 was changed" in capsys.readouterr().out
+    found = cli.answers("audit", "verify", str(a_run.pk), code=1)
+    assert (found["ok"], found["first_bad_seq"], found["events"]) == (False, 3, 2)
+    assert "Event 3 was changed" in cli.prints("audit", "verify", code=1)
 
 
-def test_the_commits_of_a_run_speak_for_its_trail(
-    a_run: Run, unguarded: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commits_of_a_run_speak_for_its_trail(a_run: Run, unguarded: None, cli: CommandLine) -> None:
     repository = repository_of(a_run.project)
     base = repository.ensure("Test")
     third = a_run.events.get(seq=3)
@@ -73,67 +58,53 @@ def test_the_commits_of_a_run_speak_for_its_trail(
     tree.write({"a.py": "A = 1\n"})
     trailers = {"Task": "T-01", "Run": str(a_run.pk), "Event": "3", "Audit-Head": third.hash}
     repository.fast_forward(tree.commit(base, "A", "Expected.", trailers))
-    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
-    assert (code, found["anchors"]) == (0, 1)
+    found = cli.answers("audit", "verify", str(a_run.pk))
+    assert found["anchors"] == 1
     a_run.events.filter(seq__gt=2).delete()
     Run.objects.filter(pk=a_run.pk).update(last_seq=2, head_hash=a_run.events.get(seq=2).hash)
-    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
-    assert (code, found["first_bad_seq"]) == (1, 3)
+    found = cli.answers("audit", "verify", str(a_run.pk), code=1)
+    assert found["first_bad_seq"] == 3
     assert "commit" in found["problem"]
 
 
-def test_a_merged_commit_that_is_not_in_the_repository_is_found(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_merged_commit_that_is_not_in_the_repository_is_found(a_run: Run, cli: CommandLine) -> None:
     Task.objects.create(run=a_run, ordinal=1, key="T-01", title="t", status=Task.Status.MERGED, commit="ab" * 20)
-    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
-    assert (code, found["ok"]) == (1, False)
+    found = cli.answers("audit", "verify", str(a_run.pk), code=1)
+    assert found["ok"] is False
     assert "missing" in found["problem"] or "cannot be read" in found["problem"]
     repository = repository_of(a_run.project)
     repository.ensure("Test")
-    code, found = answer(capsys, "audit", "verify")
-    assert code == 1
+    found = cli.answers("audit", "verify", code=1)
     (row,) = [row for row in found["runs"] if row["run"] == a_run.pk]
     assert "T-01 (ababababab)" in row["problem"]
     Task.objects.filter(run=a_run).update(commit=repository.head())
-    assert "merged commits" not in answer(capsys, "audit", "verify", str(a_run.pk))[1]["problem"]
+    assert "merged commits" not in cli.answers("audit", "verify", str(a_run.pk), code=1)["problem"]
 
 
-def test_a_repository_that_cannot_be_read_proves_nothing(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_repository_that_cannot_be_read_proves_nothing(a_run: Run, cli: CommandLine) -> None:
     repository = repository_of(a_run.project)
     repository.ensure("Test")
-    assert answer(capsys, "audit", "verify", str(a_run.pk))[0] == 0
+    cli.answers("audit", "verify", str(a_run.pk))
     (repository.root / "refs/heads/main").write_bytes(bytes(41))
-    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
-    assert code == 1
+    found = cli.answers("audit", "verify", str(a_run.pk), code=1)
     assert "refs/heads/main names no commit" in found["problem"]
 
 
-def test_what_was_announced_and_never_ended_is_told(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_announced_and_never_ended_is_told(a_run: Run, cli: CommandLine) -> None:
     emit(a_run.pk, "cmd", summary="pytest …", key="x:intent", payload={"phase": "intent", "of": "x"}, outcome="intent")
-    assert run(["audit", "verify", str(a_run.pk)]) == 0
-    assert "announced “pytest …”: no outcome is on record yet" in capsys.readouterr().out
+    assert "announced “pytest …”: no outcome is on record yet" in cli.prints("audit", "verify", str(a_run.pk))
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_an_export_is_signed_and_proven_without_the_database(
-    a_run: Run, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    a_run: Run, form: str, tmp_path: Path, cli: CommandLine
 ) -> None:
     target, key = tmp_path / f"out.{form}", tmp_path / "key.pem"
-    assert run(["audit", "key"]) == 0
-    key.write_text(capsys.readouterr().out)
-    assert run(["audit", "export", str(a_run.pk), "--format", form, "-o", str(target)]) == 0
+    key.write_text(cli.prints("audit", "key"))
+    cli.prints("audit", "export", str(a_run.pk), "--format", form, "-o", str(target))
 
     def checked() -> subprocess.CompletedProcess[str]:
-        words = [
-            sys.executable,
-            "-m",
-            "aiswe_site.cli",
-            "audit",
-            "check-export",
-            str(target),
-            "--key",
-            str(key),
-            "--json",
-        ]
+        words = [*COMMAND, "audit", "check-export", str(target), "--key", str(key), "--json"]
         elsewhere = {"PATH": "/usr/bin:/bin", "DJANGO_SETTINGS_MODULE": "there.is.none"}
         return subprocess.run(words, cwd=REPOSITORY, env=elsewhere, capture_output=True, text=True)
 
@@ -143,12 +114,11 @@ def test_an_export_is_signed_and_proven_without_the_database(
     assert checked().returncode == 1
 
 
-def test_the_sites_trail_can_be_exported_too(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["audit", "export", "site"]) == 0
-    assert json.loads(capsys.readouterr().out)["action"] == "role.given"
+def test_the_sites_trail_can_be_exported_too(a_run: Run, cli: CommandLine) -> None:
+    assert json.loads(cli.prints("audit", "export", "site"))["action"] == "role.given"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         ["export", "sight"],
@@ -158,14 +128,13 @@ def test_the_sites_trail_can_be_exported_too(a_run: Run, capsys: pytest.CaptureF
         ["check-export", "/no/such", "--key", __file__],
     ],
 )
-def test_wrong_use_is_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["audit", *words]) == 2
-    assert capsys.readouterr().err
+def test_wrong_use_is_named(words: list[str], cli: CommandLine) -> None:
+    assert cli.refuses("audit", *words)
 
 
-def test_an_edited_role_is_named(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(capsys, "audit", "verify")[1]["decisions"] == []
+def test_an_edited_role_is_named(a_run: Run, cli: CommandLine) -> None:
+    assert cli.answers("audit", "verify")["decisions"] == []
     a_run.project.memberships.create(user=make_user("mallory"), role="security")
-    code, found = answer(capsys, "audit", "verify")
-    assert (code, found["ok"], len(found["decisions"])) == (1, False, 1)
+    found = cli.answers("audit", "verify", code=1)
+    assert (found["ok"], len(found["decisions"])) == (False, 1)
     assert "mallory is security" in found["decisions"][0]["problem"]

@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
-from typing import Any
 
 import pyotp
 import pytest
 
-from aiswe_site.cli.app import run
-from aiswe_site.startup import django
 from projects.models import ApiToken, SiteEvent
 from projects.services.accounts import api_tokens, second_factor
+from tests.aiswe_site.answers import CommandLine
 from tests.factories import make_user
 from tests.rows import undone
 from tests.tables import each_row
 
-pytestmark = pytest.mark.django_db
-Said = Callable[..., tuple[int, Any]]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
 
 
-@pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
-    """Exit code and JSON of `aiswe config …`, in this process and its database."""
-    monkeypatch.setattr(django, "start", lambda **_: None)
-
-    def config(*words: str) -> tuple[int, Any]:
-        code = run(["config", *words, "--json"])
-        return code, json.loads(capsys.readouterr().out or "null")
-
-    return config
-
-
-def test_a_token_is_made_listed_and_revoked(said: Said) -> None:
+def test_a_token_is_made_listed_and_revoked(cli: CommandLine) -> None:
     ada = make_user("ada")
-    code, made = said("token", "ada", "--for", "CI", "--scope", "read", "--scope", "run", "--days", "7")
-    assert (code, made["scopes"]) == (0, ["read", "run"])
+    made = cli.answers("config", "token", "ada", "--for", "CI", "--scope", "read", "--scope", "run", "--days", "7")
+    assert made["scopes"] == ["read", "run"]
     found = api_tokens.find(made["token"])
     assert found is not None
     assert found.user == ada
-    (row,) = said("tokens", "ada")[1]["tokens"]
+    (row,) = cli.answers("config", "tokens", "ada")["tokens"]
     assert (row["id"], row["works"]) == (made["id"], True)
     assert "token" not in row
-    assert said("revoke", made["id"])[0] == 0
+    cli.answers("config", "revoke", made["id"])
     assert api_tokens.find(made["token"]) is None
     assert SiteEvent.objects.get(action="token.revoked").actor == "command line"
 
@@ -62,28 +45,26 @@ def test_a_token_is_made_listed_and_revoked(said: Said) -> None:
     ],
 )
 @undone()
-def test_what_cannot_be_is_wrong_use_with_a_way_out(said: Said, words: tuple[str, ...]) -> None:
+def test_what_cannot_be_is_wrong_use_with_a_way_out(cli: CommandLine, words: tuple[str, ...]) -> None:
     make_user("ada")
-    code, answer = said(*words)
-    assert code == 2
-    assert answer["hint"]
+    assert cli.answers("config", *words, code=2)["hint"]
     assert not ApiToken.objects.exists()
 
 
-def test_a_lost_second_factor_is_turned_off_and_noted(said: Said) -> None:
+def test_a_lost_second_factor_is_turned_off_and_noted(cli: CommandLine) -> None:
     ada = make_user("ada")
     secret = second_factor.new_secret()
     second_factor.turn_on(ada, secret, pyotp.TOTP(secret).at(time.time()))
-    assert said("second-factor-off", "ada") == (0, {"user": "ada", "was_on": True})
-    assert said("second-factor-off", "ada") == (0, {"user": "ada", "was_on": False})
+    assert cli.answers("config", "second-factor-off", "ada") == {"user": "ada", "was_on": True}
+    assert cli.answers("config", "second-factor-off", "ada") == {"user": "ada", "was_on": False}
     assert not second_factor.has_one(ada)
     assert SiteEvent.objects.filter(action="second_factor.off", actor="command line").count() == 1
 
 
-def test_a_new_password_by_the_operator_ends_the_sessions(said: Said) -> None:
+def test_a_new_password_by_the_operator_ends_the_sessions(cli: CommandLine) -> None:
     from tests.e2e.scenes import session_of
 
     ada = make_user("ada")
     session_of(ada)
-    assert said("admin", "ada", "--password", "correct-horse-battery")[0] == 0
+    cli.answers("config", "admin", "ada", "--password", "correct-horse-battery")
     assert not ada.browser_sessions.exists()

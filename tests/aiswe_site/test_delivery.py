@@ -12,28 +12,20 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from aiswe_site.cli.app import run
-from aiswe_site.startup import django as site_django
 from projects.storage.paths import repository_of
+from tests.aiswe_site.answers import CommandLine
 from tests.dashboard.story import CODE, Story, add_code, tell
 from tests.factories import make_requirement
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, enqueued: list[Any]) -> Story:
-    """Django is there already; the data folder is the test's own."""
-    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
+def story(tmp_path: Path, settings: Any, enqueued: list[Any]) -> Story:
     settings.AISWE_HOME = tmp_path / "home"
     told = tell()
     add_code(told)
     return told
-
-
-def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    code = run([*words, "--json"])
-    return code, json.loads(capsys.readouterr().out)
 
 
 def checkout(folder: Path, files: dict[str, str]) -> Path:
@@ -50,7 +42,7 @@ def checkout(folder: Path, files: dict[str, str]) -> Path:
 
 
 def test_the_bill_of_a_project_names_its_packages_with_licences_and_follows_the_schema(
-    story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    story: Story, tmp_path: Path, cli: CommandLine
 ) -> None:
     lock = {"packages": {"node_modules/@a/b": {"version": "2.0.0", "license": "MIT OR ISC"}}}
     locked = {"requirements.lock.txt": "flask==3.1.0 \\\n    --hash=sha256:00\n", "package-lock.json": json.dumps(lock)}
@@ -58,8 +50,7 @@ def test_the_bill_of_a_project_names_its_packages_with_licences_and_follows_the_
     repository = repository_of(story.project)
     tree = repository.candidate("packages", repository.head(), {**locked, **code})
     repository.fast_forward(tree.commit(repository.head(), "Lock", "", {}))
-    assert run(["project", "bill", story.project.slug]) == 0
-    text = capsys.readouterr().out
+    text = cli.prints("project", "bill", story.project.slug)
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     made = json.loads(text)
     assert made["metadata"]["component"]["name"] == story.project.slug
@@ -68,65 +59,59 @@ def test_the_bill_of_a_project_names_its_packages_with_licences_and_follows_the_
     }
     assert licences == {"pkg:npm/%40a/b@2.0.0": ["MIT OR ISC"], "pkg:pypi/flask@3.1.0": [], "pkg:pypi/left-pad": []}
     target = tmp_path / "bill.json"
-    assert run(["project", "bill", story.project.slug, "-o", str(target)]) == 0
+    cli.prints("project", "bill", story.project.slug, "-o", str(target))
     assert json.loads(target.read_text())["components"] == made["components"]
 
 
-def test_a_commit_is_written_as_a_zip_or_a_bundle(
-    story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_commit_is_written_as_a_zip_or_a_bundle(story: Story, tmp_path: Path, cli: CommandLine) -> None:
     target = tmp_path / "out.zip"
-    code, found = answer(capsys, "project", "export", story.project.slug, "-o", str(target))
-    assert (code, found["commit"], found["bytes"]) == (0, story.done.commit, target.stat().st_size)
+    found = cli.answers("project", "export", story.project.slug, "-o", str(target))
+    assert (found["commit"], found["bytes"]) == (story.done.commit, target.stat().st_size)
     archive = zipfile.ZipFile(target)
     assert {name: archive.read(name).decode() for name in CODE} == CODE
     bundle = tmp_path / "out.bundle"
-    assert answer(capsys, "project", "export", story.project.slug, "--commit", "main", "-o", str(bundle))[0] == 0
+    cli.answers("project", "export", story.project.slug, "--commit", "main", "-o", str(bundle))
     subprocess.run(["git", "clone", "-q", str(bundle), str(tmp_path / "cloned")], check=True)
     assert (tmp_path / "cloned" / "README.md").read_text() == CODE["README.md"]
 
 
-def test_a_refused_export_leaves_no_file(story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_export_leaves_no_file(story: Story, tmp_path: Path, cli: CommandLine) -> None:
     slug = story.project.slug
-    assert answer(capsys, "project", "export", slug, "-o", str(tmp_path / "x.rar"))[0] == 2
-    code, found = answer(capsys, "project", "export", slug, "--commit", "nowhere", "-o", str(tmp_path / "x.zip"))
-    assert (code, "nowhere" in found["error"]) == (1, True)
+    cli.answers("project", "export", slug, "-o", str(tmp_path / "x.rar"), code=2)
+    found = cli.answers("project", "export", slug, "--commit", "nowhere", "-o", str(tmp_path / "x.zip"), code=1)
+    assert "nowhere" in found["error"]
     other = story.waiting_plan.project.slug
-    assert "no code yet" in answer(capsys, "project", "export", other, "-o", str(tmp_path / "y.zip"))[1]["error"]
+    assert "no code yet" in cli.refuses("project", "export", other, "-o", str(tmp_path / "y.zip"), code=1)
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
-def test_a_clone_goes_into_a_new_folder_only(story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_clone_goes_into_a_new_folder_only(story: Story, tmp_path: Path, cli: CommandLine) -> None:
     target = tmp_path / "cloned"
-    code, found = answer(capsys, "project", "clone", story.project.slug, str(target))
-    assert (code, found["head"]) == (0, story.done.commit)
+    found = cli.answers("project", "clone", story.project.slug, str(target))
+    assert found["head"] == story.done.commit
     assert (target / "app" / "todos.py").read_text() == CODE["app/todos.py"]
-    assert answer(capsys, "project", "clone", story.project.slug, str(target))[0] == 2
+    cli.answers("project", "clone", story.project.slug, str(target), code=2)
 
 
-def test_one_task_is_taken_over_into_a_checkout_of_ones_own(
-    story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_task_is_taken_over_into_a_checkout_of_ones_own(story: Story, tmp_path: Path, cli: CommandLine) -> None:
     mine = checkout(tmp_path / "mine", {"README.md": f"# {story.project.name}\n", "own.txt": "mine\n"})
-    code, found = answer(capsys, "project", "take", story.project.slug, "T-01", str(mine))
-    assert (code, found["applied"], found["commit"]) == (0, True, story.done.commit)
+    found = cli.answers("project", "take", story.project.slug, "T-01", str(mine))
+    assert (found["applied"], found["commit"]) == (True, story.done.commit)
     assert (mine / "app" / "todos.py").read_text() == CODE["app/todos.py"]
     assert (mine / "own.txt").read_text() == "mine\n"
     other = checkout(tmp_path / "other", {"app/todos.py": "another = 1\n"})
-    code, found = answer(capsys, "project", "take", story.project.slug, "T-01", str(other))
-    assert (code, found["applied"]) == (1, False)
-    assert answer(capsys, "project", "take", story.project.slug, "T-02", str(mine))[0] == 2
+    found = cli.answers("project", "take", story.project.slug, "T-01", str(other), code=1)
+    assert found["applied"] is False
+    cli.answers("project", "take", story.project.slug, "T-02", str(mine), code=2)
 
 
-def test_the_trace_is_a_table_json_or_csv(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_trace_is_a_table_json_or_csv(story: Story, cli: CommandLine) -> None:
     slug = story.project.slug
-    code, found = answer(capsys, "trace", slug)
+    found = cli.answers("trace", slug)
     rows = {row["requirement"]: row for row in found["rows"]}
-    assert (code, found["at"], rows["FR-02"]["state"]) == (0, "main", "in work")
+    assert (found["at"], rows["FR-02"]["state"]) == ("main", "in work")
     assert "tests/test_todos.py:4 test_add" in rows["FR-01"]["tests"]
-    assert run(["trace", slug, "--csv"]) == 0
-    assert capsys.readouterr().out.startswith("requirement,author_id,")
-    assert run(["trace", slug]) == 0
-    assert "FR-01" in capsys.readouterr().out
+    assert cli.prints("trace", slug, "--csv").startswith("requirement,author_id,")
+    assert "FR-01" in cli.prints("trace", slug)
     make_requirement(story.document, "X-1")
-    assert run(["trace", slug, "--csv"]) == 1, "something is missing"
+    cli.prints("trace", slug, "--csv", code=1)  # something is missing

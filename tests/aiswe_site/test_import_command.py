@@ -8,20 +8,18 @@ from typing import Any
 
 import pytest
 
-from aiswe_site.cli.app import run
-from aiswe_site.startup import django as site_django
 from projects.engine import baseline
 from projects.models import Approval, Baseline, Project
 from projects.services.work.approval_requests import ask
+from tests.aiswe_site.answers import CommandLine
 from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Django is there already; the data folder is the test's own, and so is the current folder."""
-    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
+def here(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, in_process: None) -> Path:
+    """The data folder is the test's own, and so is the current folder."""
     settings.AISWE_HOME = tmp_path / "home"
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -41,13 +39,12 @@ def here(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path
     ],
 )
 def test_a_source_that_is_none_is_answered_in_one_sentence(
-    here: Path, source: str, says: str, capsys: pytest.CaptureFixture[str]
+    here: Path, source: str, says: str, cli: CommandLine
 ) -> None:
     (here / "empty").mkdir(exist_ok=True)
     (here / "words.txt").write_text("hello\n")
     tarfile.open(here / "empty.tar.gz", "w:gz").close()
-    assert run(["project", "import", source]) == 2
-    assert capsys.readouterr().err == f"✕ {says}\n"
+    assert cli.refuses("project", "import", source) == f"✕ {says}\n"
     assert not Project.objects.exists()
 
 
@@ -65,22 +62,21 @@ def shop(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return here / "shop"
 
 
-def test_the_tests_that_fail_already_are_named(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["project", "import", str(shop)]) == 0
-    shown = capsys.readouterr().out
+def test_the_tests_that_fail_already_are_named(shop: Path, cli: CommandLine) -> None:
+    shown = cli.prints("project", "import", str(shop))
     assert "Tests: 3 passed, 1 failed, 0 errors, 2 skipped in 1.5 s" in shown
     assert "Known failures, which do not count: test_a.py::test_a" in shown
 
 
-def test_a_second_project_of_the_same_name_is_noted(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["project", "import", str(shop)]) == 0
-    assert "called" not in capsys.readouterr().err
-    assert run(["project", "import", str(shop)]) == 0
-    assert "There is a project called shop already: the short name of this one is shop-2." in capsys.readouterr().err
+def test_a_second_project_of_the_same_name_is_noted(shop: Path, cli: CommandLine) -> None:
+    cli.prints("project", "import", str(shop))
+    assert "called" not in cli.err
+    cli.prints("project", "import", str(shop))
+    assert "There is a project called shop already: the short name of this one is shop-2." in cli.err
 
 
 def test_a_question_comes_with_the_command_that_answers_it(
-    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    shop: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
 ) -> None:
     def asked(project: Project, commit: str = "") -> Baseline:
         ask(project, kind="package", subject="odd", title="Install odd?")
@@ -88,9 +84,8 @@ def test_a_question_comes_with_the_command_that_answers_it(
         return Baseline.objects.create(project=project, commit="a" * 40, problem="Waits for an answer.", **failing)
 
     monkeypatch.setattr(baseline, "measure", asked)
-    assert run(["project", "import", str(shop)]) == 1
+    shown = cli.prints("project", "import", str(shop), code=1)
     number = Approval.objects.get().pk
-    shown = capsys.readouterr().out
     assert f"Question {number}: Install odd?\n" in shown
     assert "Known failures" not in shown
     assert f"Answer it: aiswe approvals answer {number} yes|no; then: aiswe project measure shop\n" in shown

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from aiswe_site.cli.app import run
 from projects.models import Deployment, Incident, Project, Target
-from tests.aiswe_site.answers import said
+from tests.aiswe_site.answers import CommandLine
 from tests.dashboard.operated import operated
 from tests.factories import make_project
 from tests.tables import each_row
@@ -26,45 +23,45 @@ def owner(project: Project) -> list[str]:
     return ["--as", project.created_by.username]
 
 
-def test_the_first_deployment_makes_a_sandbox_target(project: Project, capsys: Any) -> None:
-    told = said(capsys, "deploy", "clinic", *owner(project))
+def test_the_first_deployment_makes_a_sandbox_target(project: Project, cli: CommandLine) -> None:
+    told = cli.answers("deploy", "clinic", *owner(project))
     assert (told["target"], told["host"], told["live"]) == ("staging", "staging.clinic.localhost", None)
     assert (told["newest"]["number"], told["newest"]["status"]) == (1, "queued")
     assert Deployment.objects.get().commit == "c" * 40
 
 
-def test_what_runs_is_told_and_steered(project: Project, capsys: Any) -> None:
+def test_what_runs_is_told_and_steered(project: Project, cli: CommandLine) -> None:
     _, live, _ = operated(project)
-    told = said(capsys, "deploy", "clinic", "--status")
+    told = cli.answers("deploy", "clinic", "--status")
     assert (told["live"]["number"], told["live"]["healthy"]) == (2, True)
-    assert "KeyError" in said(capsys, "deploy", "clinic", "staging", "--log")["log"]
-    said(capsys, "deploy", "clinic", "--restart", *owner(project))
+    assert "KeyError" in cli.answers("deploy", "clinic", "staging", "--log")["log"]
+    cli.answers("deploy", "clinic", "--restart", *owner(project))
     live.refresh_from_db()
     assert live.restart_asked
-    assert said(capsys, "deploy", "clinic", "--back", *owner(project))["newest"]["commit"] == "a" * 40
-    said(capsys, "deploy", "clinic", "--stop", *owner(project))
+    assert cli.answers("deploy", "clinic", "--back", *owner(project))["newest"]["commit"] == "a" * 40
+    cli.answers("deploy", "clinic", "--stop", *owner(project))
     assert Target.objects.get().wanted is None
 
 
-def test_targets_are_added_changed_listed_and_removed(project: Project, capsys: Any) -> None:
+def test_targets_are_added_changed_listed_and_removed(project: Project, cli: CommandLine) -> None:
     more = ["--command", "python app.py", "--variable", "A=b=c", "--health", "/ok"]
-    made = said(capsys, "target", "add", "clinic", "staging", *more, *owner(project))
+    made = cli.answers("target", "add", "clinic", "staging", *more, *owner(project))
     assert made["options"] == {"command": "python app.py", "health": "/ok", "environment": {"A": "b=c"}}
-    changed = said(capsys, "target", "edit", "clinic", "staging", "--health", "/up", "--not-watched", *owner(project))
+    changed = cli.answers("target", "edit", "clinic", "staging", "--health", "/up", "--not-watched", *owner(project))
     assert changed["options"] == {**made["options"], "health": "/up"}
     assert changed["watched"] is False
-    assert [row["name"] for row in said(capsys, "target", "list", "clinic")] == ["staging"]
-    said(capsys, "target", "remove", "clinic", "staging", *owner(project))
+    assert [row["name"] for row in cli.answers("target", "list", "clinic")] == ["staging"]
+    cli.answers("target", "remove", "clinic", "staging", *owner(project))
     assert not Target.objects.exists()
 
 
-def test_incidents_are_listed_shown_retried_and_closed(project: Project, capsys: Any) -> None:
+def test_incidents_are_listed_shown_retried_and_closed(project: Project, cli: CommandLine) -> None:
     _, _, incident = operated(project)
-    assert [row["status"] for row in said(capsys, "incident", "list")] == ["needs_you"]
-    shown = said(capsys, "incident", "show", str(incident.pk))
+    assert [row["status"] for row in cli.answers("incident", "list")] == ["needs_you"]
+    shown = cli.answers("incident", "show", str(incident.pk))
     assert shown["timeline"][0]["text"].startswith("It began with #2")
-    assert said(capsys, "incident", "retry", str(incident.pk), *owner(project))["status"] == "open"
-    said(capsys, "incident", "close", str(incident.pk), "switched off", *owner(project))
+    assert cli.answers("incident", "retry", str(incident.pk), *owner(project))["status"] == "open"
+    cli.answers("incident", "close", str(incident.pk), "switched off", *owner(project))
     assert Incident.objects.get().status == "resolved"
 
 
@@ -81,13 +78,11 @@ def test_incidents_are_listed_shown_retried_and_closed(project: Project, capsys:
     ],
 )
 def test_what_cannot_be_done_is_refused_with_a_way_out(
-    project: Project, capsys: Any, argv: list[str], words: str
+    project: Project, cli: CommandLine, argv: list[str], words: str
 ) -> None:
-    assert run(argv) == 2
-    assert words in capsys.readouterr().err
+    assert words in cli.refuses(*argv)
 
 
-def test_nothing_to_change_is_said(project: Project, capsys: Any) -> None:
+def test_nothing_to_change_is_said(project: Project, cli: CommandLine) -> None:
     Target.objects.create(project=project, name="staging")
-    assert run(["target", "edit", "clinic", "staging"]) == 2
-    assert "Nothing to change was named" in capsys.readouterr().err
+    assert "Nothing to change was named" in cli.refuses("target", "edit", "clinic", "staging")

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from aiswe_site.cli.app import run
-from aiswe_site.startup import django as site_django
 from projects.engine import reviewing
 from projects.models import Event, Run
 from projects.services.audit.chain import verify_chain
@@ -16,8 +14,9 @@ from projects.storage.paths import repository_of
 from tests.agents.engine.nodes.support import clean_gates
 from tests.factories import make_user
 from tests.replying_model import replying_model
+from tests.tables import each_row
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
 
 BEFORE = "def first(prices):\n    return prices[0] if prices else None\n"
 AFTER = "def first(prices):\n    return prices[0]\n"
@@ -33,7 +32,6 @@ def reply(messages):
 
 @pytest.fixture
 def project(monkeypatch, settings, tmp_path):
-    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
     monkeypatch.setattr("projects.engine.building.gates", clean_gates)
     settings.AISWE_HOME = tmp_path / "home"
     made = projects.create_project("Marks", by=make_user("root", superuser=True))
@@ -53,17 +51,15 @@ def project(monkeypatch, settings, tmp_path):
         yield made
 
 
-def test_remarks_are_shown_with_their_line_and_end_with_one(project, capsys):
-    assert run(["review", "main..feature", "--project", project.slug, "--no-tests"]) == 1
-    said = capsys.readouterr().out
+def test_remarks_are_shown_with_their_line_and_end_with_one(project, cli):
+    said = cli.prints("review", "main..feature", "--project", project.slug, "--no-tests", code=1)
     assert "prices.py:2  bug, not proven" in said
     assert "+ return prices[0]" in said
     assert "1 remark on 1 file, 1 piece of code." in said
 
 
-def test_the_document_names_both_commits_and_the_trail_holds_every_step(project, capsys):
-    assert run(["review", "main...feature", "--project", project.slug, "--no-tests", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
+def test_the_document_names_both_commits_and_the_trail_holds_every_step(project, cli):
+    found = cli.answers("review", "main...feature", "--project", project.slug, "--no-tests", code=1)
     row = Run.objects.get(pk=found["run"])
     assert (row.kind, row.status, row.why) == ("review", "finished", "1 remark")
     kinds = set(Event.objects.filter(run=row).values_list("type", flat=True))
@@ -72,14 +68,13 @@ def test_the_document_names_both_commits_and_the_trail_holds_every_step(project,
     assert verify_chain(row.pk).ok
 
 
-def test_nothing_is_sent_without_a_request_or_a_yes(project, capsys):
-    assert run(["review", "main..feature", "--project", project.slug, "--send"]) == 2
-    assert run(["review", "--request", "1", "--project", project.slug, "--send", "--json"]) == 2
-    assert run(["review", "--request", "1", "--project", project.slug]) == 2
-    assert "is not linked to a forge" in capsys.readouterr().err
+def test_nothing_is_sent_without_a_request_or_a_yes(project, cli):
+    cli.refuses("review", "main..feature", "--project", project.slug, "--send")
+    cli.answers("review", "--request", "1", "--project", project.slug, "--send", code=2)
+    assert "is not linked to a forge" in cli.refuses("review", "--request", "1", "--project", project.slug)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "said"),
     [
         ("main", "does not name a change"),
@@ -88,9 +83,8 @@ def test_nothing_is_sent_without_a_request_or_a_yes(project, capsys):
         ("--exec=x..main", "names no commit"),
     ],
 )
-def test_what_is_no_change_is_wrong_use(project, capsys, change, said):
-    assert run(["review", "--project", project.slug, "--", change]) == 2
-    assert said in capsys.readouterr().err
+def test_what_is_no_change_is_wrong_use(project, cli, change, said):
+    assert said in cli.refuses("review", "--project", project.slug, "--", change)
     assert not Run.objects.exists()
 
 

@@ -9,7 +9,7 @@ import pytest
 from agents.workspace.git import out
 from projects.models import Project
 from projects.storage.paths import repository_of
-from tests.aiswe_site.answers import refused, said
+from tests.aiswe_site.answers import CommandLine
 from tests.factories import make_user
 
 DOCUMENT = """# Shop
@@ -30,11 +30,9 @@ def document(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_diagram_becomes_files_and_questions(
-    document: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_diagram_becomes_files_and_questions(document: str, tmp_path: Path, cli: CommandLine) -> None:
     target = tmp_path / "new" / "Shop"
-    found = said(capsys, "scaffold", document, "-o", str(target))
+    found = cli.answers("scaffold", document, "-o", str(target))
     assert [(one["slug"], one["kind"], one["folder"]) for one in found["components"]] == [
         ("web-app", "web", "services/web-app"),
         ("order-api", "service", "services/order-api"),
@@ -48,9 +46,9 @@ def test_a_diagram_becomes_files_and_questions(
     assert (target / "README.md").read_text().startswith("# shop\n")
 
 
-def test_no_file_is_replaced(document: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_file_is_replaced(document: str, tmp_path: Path, cli: CommandLine) -> None:
     (tmp_path / "README.md").write_text("mine")
-    assert "README.md" in refused(capsys, "scaffold", document, "-o", str(tmp_path))
+    assert "README.md" in cli.refuses("scaffold", document, "-o", str(tmp_path))
     assert (tmp_path / "README.md").read_text() == "mine"
     assert not (tmp_path / "compose.yaml").exists()
 
@@ -66,21 +64,21 @@ def test_no_file_is_replaced(document: str, tmp_path: Path, capsys: pytest.Captu
     ],
 )
 def test_what_is_no_architecture_is_refused_with_a_sentence(
-    name: str, text: str, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, text: str, code: int, words: str, tmp_path: Path, cli: CommandLine
 ) -> None:
     (tmp_path / name).write_text(text)
-    assert words in refused(capsys, "scaffold", str(tmp_path / name), "-o", str(tmp_path / "out"), code=code)
+    assert words in cli.refuses("scaffold", str(tmp_path / name), "-o", str(tmp_path / "out"), code=code)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("in_process")
 def test_a_project_starts_from_the_diagram_of_its_document(
-    document: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], settings
+    document: str, tmp_path: Path, cli: CommandLine, settings
 ) -> None:
     settings.AISWE_HOME = tmp_path / "home"
     make_user("ada", superuser=True)
-    made = said(capsys, "project", "new", "Shop", "--prd", document, "--scaffold")
+    made = cli.answers("project", "new", "Shop", "--prd", document, "--scaffold")
     assert made["questions"][0].startswith("Order API: no technology is named")
     project = Project.objects.get()
     repository = repository_of(project)
@@ -95,11 +93,9 @@ def test_a_project_starts_from_the_diagram_of_its_document(
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("in_process")
-def test_a_project_that_cannot_start_from_a_diagram_is_not_made(
-    document: str, prd: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_project_that_cannot_start_from_a_diagram_is_not_made(document: str, prd: str, cli: CommandLine) -> None:
     make_user("ada", superuser=True)
     words = ("project", "new", "Shop", "--scaffold", "--prd")
-    assert "no diagram" in refused(capsys, *words, prd, code=1)
-    assert "from a recipe or from a diagram" in refused(capsys, *words, document, "--recipe", "service-fastapi")
+    assert "no diagram" in cli.refuses(*words, prd, code=1)
+    assert "from a recipe or from a diagram" in cli.refuses(*words, document, "--recipe", "service-fastapi")
     assert not Project.objects.exists()

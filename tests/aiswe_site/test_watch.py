@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import deque
 from typing import Any
@@ -11,11 +10,11 @@ import pytest
 from rich.console import Console
 
 from aiswe_site.cli import watching
-from aiswe_site.cli.app import run as aiswe
 from aiswe_site.cli.watching import EventFilter, picture
 from projects.models import Run, Task
 from projects.services.work import approval_requests
 from projects.services.work.moves import move_run, move_task
+from tests.aiswe_site.answers import CommandLine
 from tests.factories import make_run, make_user
 from tests.rows import emit
 
@@ -60,35 +59,29 @@ def test_the_view_shows_tasks_progress_and_the_newest_lines(build: Run) -> None:
         (("--type", "gat"), set()),
     ],
 )
-def test_lines_can_be_filtered(
-    build: Run, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], shown: set[str]
-) -> None:
+def test_lines_can_be_filtered(build: Run, cli: CommandLine, options: tuple[str, ...], shown: set[str]) -> None:
     move_run(build, Run.Status.CANCELLED)
-    assert aiswe(["run", "watch", str(build.pk), *options]) == 1
-    text = capsys.readouterr().out
+    text = cli.prints("run", "watch", str(build.pk), *options, code=1)
     assert {kind for kind in ("thought", "gate.passed") if kind in text} == shown
     assert "\x1b" not in text
 
 
-def test_a_task_that_is_not_there_is_named(build: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert aiswe(["run", "watch", str(build.pk), "--task", "T-99"]) == 2
-    assert "T-01, T-02" in capsys.readouterr().err
+def test_a_task_that_is_not_there_is_named(build: Run, cli: CommandLine) -> None:
+    assert "T-01, T-02" in cli.refuses("run", "watch", str(build.pk), "--task", "T-99")
 
 
-def test_with_json_there_is_one_document(build: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_json_there_is_one_document(build: Run, cli: CommandLine) -> None:
     move_run(build, Run.Status.CANCELLED)
-    assert aiswe(["run", "watch", str(build.pk), "--json"]) == 1
-    captured = capsys.readouterr()
-    assert json.loads(captured.out)["status"] == "cancelled"
-    assert "gate.passed" in captured.err
+    assert cli.answers("run", "watch", str(build.pk), code=1)["status"] == "cancelled"
+    assert "gate.passed" in cli.err
 
 
-def test_a_run_that_waits_names_the_command_that_answers(build: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_waits_names_the_command_that_answers(build: Run, cli: CommandLine) -> None:
     task = build.tasks.get(key="T-01")
     asked = approval_requests.ask(build.project, kind="package", subject="x", title="Install x?", run=build, task=task)
     move_run(build, Run.Status.NEEDS_YOU)
-    assert aiswe(["run", "watch", str(build.pk)]) == 1
-    assert f"Install x?\nAnswer: aiswe approvals answer {asked.pk} yes|no" in capsys.readouterr().out
+    shown = cli.prints("run", "watch", str(build.pk), code=1)
+    assert f"Install x?\nAnswer: aiswe approvals answer {asked.pk} yes|no" in shown
 
 
 @pytest.mark.parametrize(("words", "status"), [("y", "approved"), ("n", "rejected"), ("l", "pending")])

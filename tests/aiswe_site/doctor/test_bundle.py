@@ -6,14 +6,12 @@ import json
 import stat
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from aiswe_site import doctor
-from aiswe_site.cli.app import run
 from aiswe_site.startup.home import Home
-from tests.aiswe_site.answers import said
+from tests.aiswe_site.answers import CommandLine
 from tests.factories import make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process", "enqueued")]
@@ -27,7 +25,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_file_holds_findings_and_counts_and_no_secret(
-    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_project("Secret plans")
     monkeypatch.setenv("AISWE_MAIL_PASSWORD", "hunter2-and-more")
@@ -35,7 +33,7 @@ def test_the_file_holds_findings_and_counts_and_no_secret(
     logs.mkdir(parents=True, exist_ok=True)
     (logs / "error-1.log").write_text(f"pushing with {TOKEN} failed\n")
     place = tmp_path / "help.zip"
-    answer = said(capsys, "doctor", "--bundle", str(place))
+    answer = cli.answers("doctor", "--bundle", str(place))
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
     with zipfile.ZipFile(place) as bundle:
         texts = {name: bundle.read(name).decode() for name in bundle.namelist()}
@@ -50,11 +48,10 @@ def test_the_file_holds_findings_and_counts_and_no_secret(
     (logs / "error-1.log").unlink()
 
 
-def test_no_file_is_overwritten_and_a_place_that_cannot_be_written_is_named(tmp_path: Path, capsys: Any) -> None:
+def test_no_file_is_overwritten_and_a_place_that_cannot_be_written_is_named(tmp_path: Path, cli: CommandLine) -> None:
     place = tmp_path / "help.zip"
     place.write_text("mine")
-    assert run(["doctor", "--bundle", str(place)]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "is there already" in cli.refuses("doctor", "--bundle", str(place))
     assert place.read_text() == "mine"
-    assert run(["doctor", "--bundle", str(tmp_path / "none" / "help.zip")]) == 2
-    assert "cannot be written: No such file or directory" in capsys.readouterr().err
+    refusal = cli.refuses("doctor", "--bundle", str(tmp_path / "none" / "help.zip"))
+    assert "cannot be written: No such file or directory" in refusal

@@ -11,7 +11,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
-from tests.aiswe_site.answers import refused
+from tests.aiswe_site.answers import CommandLine
 from tests.aiswe_site.mcp.serving import Seeded, Served, call, http_server, over_http, over_stdio, refusal, seed
 from tests.tables import each_row
 
@@ -212,5 +212,5 @@ def test_an_answer_is_for_what_the_person_saw(served: Served) -> None:
     assert "read it again with show_approval" in approval
 
 
-def test_options_that_do_not_go_together_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Leave out --as and --allow-approvals" in refused(capsys, "mcp", "--http", "--allow-approvals")
+def test_options_that_do_not_go_together_are_refused(cli: CommandLine) -> None:
+    assert "Leave out --as and --allow-approvals" in cli.refuses("mcp", "--http", "--allow-approvals")
