@@ -14,35 +14,21 @@ import pytest
 from agents.recipes.recipe import load
 from aiswe_site.cli.commands.build import answer, approved, confirm, name_for, write_files
 from aiswe_site.terminal.problems import CliError, WrongUse
+from projects.models import Project
 from projects.services.repositories.recipes import started_project
 from projects.storage.paths import repository_of
 from tests.agents.recipes.folders import write_recipe
-from tests.aiswe_site.running import COMMAND, aiswe, environment
-from tests.factories import bare_run, make_document, make_plan, make_requirement, make_user, owner_of
+from tests.aiswe_site.answers import CommandLine
+from tests.aiswe_site.running import COMMAND, environment
+from tests.factories import bare_run, make_document, make_plan, make_requirement, make_user, owner_of, plan_content
 from tests.prepared import prepared
 from tests.projects.jobs_driver import APPROVED, reply, write_scenario
 from tests.tables import each_row
 
 TESTS = "from sum_tool.sums import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5\n"
 CODE = '"""Sums."""\n\n\ndef add(a: int, b: int) -> int:\n    """a + b."""\n    return a + b\n'
-PLAN = {
-    "tasks": [
-        {
-            "key": "T-01",
-            "title": "Sums",
-            "description": "add(a, b) in its module",
-            "kind": "code",
-            "agent": "coder",
-            "minutes": 10,
-            "requirements": ["R1"],
-            "needs": [],
-            "expects": "sums",
-            "files": ["sum_tool/sums.py"],
-            "packages": [],
-        }
-    ],
-    "notes": "",
-}
+PLAN = plan_content({"T-01": []})
+PLAN["tasks"][0] |= {"title": "Sums", "minutes": 10, "requirements": ["R1"], "files": ["sum_tool/sums.py"]}
 REPLIES = {
     "plan/planner-infer": '{"requirements": []}',
     "plan/planner-plan": "One module does it.",
@@ -53,11 +39,11 @@ REPLIES = {
 }
 
 
-def build(home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def build(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     model = write_scenario(home.parent / "scenario", REPLIES)
     argv = ["build", "Build a sum tool", "--recipe", "cli-python", "--model", model, *words]
     return subprocess.run(
-        [*COMMAND, *argv], env=environment(prepared(home)), input=stdin, capture_output=True, text=True, timeout=240
+        [*COMMAND, *argv], env=environment(prepared(home)), input="", capture_output=True, text=True, timeout=240
     )
 
 
@@ -144,34 +130,28 @@ def test_files_are_never_written_over_others(tmp_path: Path, settings: Any) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "full", "home"]
 
 
-def test_recipes_are_listed_and_shown_with_their_origin(tmp_path: Path) -> None:
+def test_recipes_are_listed_and_shown_with_their_origin(tmp_path: Path, cli: CommandLine) -> None:
     folder = write_recipe(tmp_path / "own", {"plan.md": "Begin small.\n"})
-    listed = json.loads(aiswe("recipes", "list", "--json", home=tmp_path / "home").stdout)
-    assert "service-fastapi" in [one["name"] for one in listed]
-    shown = aiswe("recipes", "show", str(folder), home=tmp_path / "home")
-    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "service-fastapi" in [one["name"] for one in cli.answers("recipes", "list")]
+    shown = cli.prints("recipes", "show", str(folder))
+    assert cli.err == ""
     for words in ("Tiny (own)", str(folder), "README.md", "Begin small."):
-        assert words in shown.stdout
+        assert words in shown
     (folder / "recipe.toml").unlink()
-    refused = aiswe("recipes", "show", str(folder), "--json", home=tmp_path / "home")
-    assert refused.returncode == 2
-    assert "has no recipe.toml" in json.loads(refused.stdout)["error"]
+    assert "has no recipe.toml" in cli.answers("recipes", "show", str(folder), code=2)["error"]
 
 
-def test_what_cannot_be_done_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+@pytest.mark.django_db
+@pytest.mark.usefixtures("in_process")
+def test_what_cannot_be_done_is_refused_before_anything_is_made(tmp_path: Path, cli: CommandLine) -> None:
     full = tmp_path / "full"
     full.mkdir()
     (full / "mine").write_text("x")
-    home = tmp_path / "home"
-    for words, said in (
-        (("-o", str(full), "--yes"), "is not an empty folder"),
-        (("--json",), "A plan asks for a yes"),
-        (("--recipe", "nope", "--yes"), "There is no recipe 'nope'"),
-    ):
-        done = build(home, *words)
-        assert done.returncode == 2, words
-        assert said in done.stderr
-    assert "No projects" in aiswe("project", "list", home=home).stdout
+    words = ("build", "Build a sum tool", "--recipe", "cli-python")
+    assert "is not an empty folder" in cli.refuses(*words, "-o", str(full), "--yes")
+    assert "A plan asks for a yes" in cli.answers(*words, code=2)["error"]
+    assert "There is no recipe 'nope'" in cli.refuses(*words, "--recipe", "nope", "--yes")
+    assert not Project.objects.exists()
     assert (full / "mine").read_text() == "x"
 
 

@@ -22,4 +22,7 @@ def test_a_library_that_is_missing_is_not_taken_for_a_part(monkeypatch: pytest.M
 def test_what_is_not_known_is_a_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main.main(["no_such_benchmark"])
-    assert "known: sandbox, gates" in capsys.readouterr().err
+    refusal = capsys.readouterr().err
+    assert "known: sandbox, gates" in refusal
+    assert "'no_such_benchmark'" in refusal
+    assert all(name in refusal for name in main.NAMES)

@@ -14,6 +14,7 @@ from acp.helpers import text_block
 from acp.stdio import spawn_agent_process
 
 from tests.aiswe_site.running import COMMAND, WAIT_S
+from tests.replying_model import ReplyingModel
 
 T = TypeVar("T")
 Answer = str | Callable[[schema.ToolCallUpdate, list[schema.PermissionOption]], str]
@@ -160,3 +161,33 @@ class Editor:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(WAIT_S)
         self._loop.close()
+
+
+class EditorChat:
+    """A session of an editor, and the model that answers in it."""
+
+    def __init__(self, editor: Editor, model: ReplyingModel, folder: Path) -> None:
+        self.editor, self.person, self.model, self.folder = editor, editor.person, model, folder
+        self.session = editor.new(folder)
+
+    def say(self, words: str | Sequence[Any], *replies: str) -> str:
+        """Why a turn ends that the model answers so; without replies, as was ordered before."""
+        return self.saying(words, *replies).result(WAIT_S).stop_reason
+
+    def saying(self, words: str | Sequence[Any], *replies: str) -> Any:
+        if replies:
+            self.model.answer(replies)
+        return self.editor.saying(self.session, words)
+
+    def said(self) -> str:
+        return self.person.said(self.session)
+
+    def mode(self, name: str) -> None:
+        self.editor.do(self.editor.agent.set_session_mode(session_id=self.session, mode_id=name))
+
+    def load(self) -> Any:
+        load = self.editor.agent.load_session
+        return self.editor.do(load(cwd=str(self.folder), session_id=self.session, mcp_servers=[]))
+
+    def cancel(self) -> None:
+        self.editor.do(self.editor.agent.cancel(session_id=self.session))

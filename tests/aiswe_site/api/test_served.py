@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from aiswe_site.cli.app import run
+from tests.aiswe_site.answers import CommandLine
 from tests.aiswe_site.mcp.serving import Seeded, seed
 from tests.aiswe_site.running import COMMAND, WAIT_S, Up, aiswe, environment, up
 from tests.tables import each_row
@@ -180,11 +180,10 @@ def test_decisions_are_made_and_trails_verified_from_elsewhere(remote: Remote, s
 
 @pytest.mark.parametrize("words", ["up", "doctor", "sandbox run ls", "plan validate x.json", "requirements read x.md"])
 def test_a_command_of_the_installations_machine_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: Any, words: str
+    monkeypatch: pytest.MonkeyPatch, cli: CommandLine, words: str
 ) -> None:
     monkeypatch.setenv("AISWE_SERVER", "https://swe.example.org")
-    assert run(words.split()) == 2
-    assert "on the machine of the installation alone" in capsys.readouterr().err
+    assert "on the machine of the installation alone" in cli.refuses(*words.split())
 
 
 TOKEN = f"aiswe_{'0' * 10}_{'x' * 43}"
@@ -205,27 +204,25 @@ TOKEN = f"aiswe_{'0' * 10}_{'x' * 43}"
     ],
 )
 def test_a_server_that_cannot_be_is_refused_and_the_token_is_not_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: Any, server: str, token: str, code: int, said: str
+    monkeypatch: pytest.MonkeyPatch, cli: CommandLine, server: str, token: str, code: int, said: str
 ) -> None:
     monkeypatch.setenv("AISWE_TOKEN", token)
-    assert run(["--server", server, "project", "list"]) == code
-    captured = capsys.readouterr()
-    assert said in captured.err
-    assert "x" * 43 not in captured.err
-    assert "secret" not in captured.err
+    refusal = cli.refuses("--server", server, "project", "list", code=code)
+    assert said in refusal
+    assert "x" * 43 not in refusal
+    assert "secret" not in refusal
 
 
 def test_a_wrong_token_is_named_with_the_way_to_another(
-    server: Up, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    server: Up, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
 ) -> None:
     monkeypatch.setenv("AISWE_TOKEN", TOKEN)
-    assert run(["--server", server.address, "project", "list", "--json"]) == 1
-    captured = capsys.readouterr()
-    assert "wrong, revoked or expired" in json.loads(captured.out)["error"]
-    assert "aiswe config token" in captured.err
+    answer = cli.answers("--server", server.address, "project", "list", code=1)
+    assert "wrong, revoked or expired" in answer["error"]
+    assert "aiswe config token" in cli.err
 
 
-def test_a_token_without_a_server_is_wrong_use(capsys: Any, tmp_path: Path) -> None:
-    assert run(["--token-file", str(tmp_path / "none"), "project", "list"]) == 2
-    assert run(["--server", "http://127.0.0.1:1", "--token-file", str(tmp_path / "none"), "project", "list"]) == 2
-    assert "cannot be read as a token" in capsys.readouterr().err
+def test_a_token_without_a_server_is_wrong_use(cli: CommandLine, tmp_path: Path) -> None:
+    words = ("--token-file", str(tmp_path / "none"), "project", "list")
+    cli.refuses(*words)
+    assert "cannot be read as a token" in cli.refuses("--server", "http://127.0.0.1:1", *words)

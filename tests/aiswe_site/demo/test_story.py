@@ -10,30 +10,15 @@ from django.contrib.auth import get_user_model
 from aiswe_site.demo import result, story
 from projects.models import Plan, RequirementDocument, Run
 from projects.services.planning import documents, plans, runs
+from tests.factories import plan_content
 
 pytestmark = pytest.mark.django_db
 
 REQUIREMENTS: list[dict[str, Any]] = [
     {"key": "FR-01", "text": "It shall work.", "kind": "functional", "lines": [1, 1], "acceptance": []}
 ]
-PLAN = {
-    "tasks": [
-        {
-            "key": "T-01",
-            "title": "Make it work",
-            "description": "Make it work.",
-            "kind": "code",
-            "agent": "coder",
-            "minutes": 30,
-            "requirements": ["FR-01"],
-            "needs": [],
-            "expects": "It works.",
-            "files": ["work.py"],
-            "packages": [],
-        }
-    ],
-    "notes": "",
-}
+PLAN = plan_content({"T-01": []})
+PLAN["tasks"][0]["requirements"] = ["FR-01"]
 
 
 def reach_extraction(planning: Run) -> RequirementDocument:
@@ -126,16 +111,6 @@ def test_a_run_that_did_not_finish_is_no_success() -> None:
 
 def test_the_summary_has_exactly_the_documented_fields() -> None:
     summary = result.summary(story.begin(), 1.25)
-    assert list(summary) == [
-        "run",
-        "status",
-        "tasks",
-        "repairs",
-        "findings",
-        "tests",
-        "repository",
-        "audit",
-        "seconds",
-    ]
+    assert list(summary) == "run status tasks repairs findings tests repository audit seconds".split()
     assert summary["audit"] == {"verified": True, "events": 1}
     assert set(summary["tasks"]) == {"merged", "escalated"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.aiswe_site.running import aiswe
+from tests.prepared import prepared
 
 
 @pytest.fixture
@@ -41,8 +42,7 @@ def test_it_is_refused_with_the_folder_and_a_way_out(home: Path, words: tuple[st
 
 @pytest.mark.parametrize("words", [("history",), ("up", "--port", "0"), ("backup", "b.zip")])
 def test_a_newer_version_s_data_are_refused_and_left_as_they_are(tmp_path: Path, words: tuple[str, ...]) -> None:
-    home = tmp_path / "home"
-    assert aiswe("history", home=home).returncode == 0
+    home = prepared(tmp_path / "home")
     with sqlite3.connect(home / "db.sqlite3") as database:
         database.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('projects', '9000_later', '2030-01-01')"

@@ -7,39 +7,37 @@ import json
 import pytest
 
 from agents.memory.chroma import ChromaLessons
+from tests.aiswe_site.conftest import cli
 from tests.aiswe_site.running import aiswe
 from tests.measure.trials.issue_samples import instances, row
 from tests.measure.trials.samples import humaneval
+from tests.tables import each_row
+
+__all__ = ["cli"]
+
+
+def tasks(tmp_path, *words):
+    return "bench", "tasks", "--dataset", str(humaneval(tmp_path)), "--format", "humaneval", *words
+
+
+def ours(tmp_path, *words):
+    return aiswe(*tasks(tmp_path, "--backend", "bubblewrap", *words), home=tmp_path / "home")
 
 
 @pytest.mark.bubblewrap
 def test_the_reference_resolves_everything_and_a_second_call_plays_nothing_again(tmp_path):
-    words = (
-        "bench",
-        "tasks",
-        "--dataset",
-        str(humaneval(tmp_path)),
-        "--format",
-        "humaneval",
-        "--model",
-        "reference",
-        "--backend",
-        "bubblewrap",
-        "--out",
-        str(tmp_path / "out"),
-        "--json",
-    )
-    first = aiswe(*words, home=tmp_path / "home")
+    words = ("--model", "reference", "--out", str(tmp_path / "out"), "--json")
+    first = ours(tmp_path, *words)
     assert first.returncode == 0, first.stderr
     found = json.loads(first.stdout)
     assert (found["tasks"], found["resolved"], found["first_try"], found["repaired"]) == (2, 2, 2, 0)
     assert found["tokens"]["sent"] > found["tokens"]["generated"] > 0
-    again = aiswe(*words, home=tmp_path / "home")
+    again = ours(tmp_path, *words)
     assert json.loads(again.stdout)["resolved"] == 2
     assert "resolved" not in again.stderr
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "says"),
     [
         (("--model", "simulated:p=0.5,x=1"), "is not one of p=, q="),
@@ -51,28 +49,8 @@ def test_the_reference_resolves_everything_and_a_second_call_plays_nothing_again
         (("--model", "reference", "--off", "gravity"), "known parts are"),
     ],
 )
-def test_a_wrong_question_names_what_is_wrong(tmp_path, words, says):
-    done = aiswe(
-        "bench", "tasks", "--dataset", str(humaneval(tmp_path)), "--format", "humaneval", *words, home=tmp_path / "home"
-    )
-    assert done.returncode == 2
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def ours(tmp_path, *words):
-    return aiswe(
-        "bench",
-        "tasks",
-        "--dataset",
-        str(humaneval(tmp_path)),
-        "--format",
-        "humaneval",
-        "--backend",
-        "bubblewrap",
-        *words,
-        home=tmp_path / "home",
-    )
+def test_a_wrong_question_names_what_is_wrong(tmp_path, cli, words, says):
+    assert says in cli.refuses(*tasks(tmp_path, *words))
 
 
 @pytest.mark.bubblewrap
@@ -91,12 +69,10 @@ def test_two_sessions_with_one_memory_are_set_side_by_side(tmp_path):
     assert data["sides"][0]["settings"]["samples"] == 2
 
 
-def test_a_model_that_is_not_there_is_an_error_before_anything_is_played(tmp_path):
+def test_a_model_that_is_not_there_is_an_error_before_anything_is_played(tmp_path, cli):
     for name in ("nobody", "ollama:nobody"):
-        done = ours(tmp_path, "--model", name, "--out", str(tmp_path / "out"))
-        assert done.returncode == 3, done.stderr
-        assert f"--model {name}: " in done.stderr
-        assert "Traceback" not in done.stderr
+        words = tasks(tmp_path, "--backend", "bubblewrap", "--model", name, "--out", str(tmp_path / "out"))
+        assert f"--model {name}: " in cli.refuses(*words, code=3)
     assert not (tmp_path / "out" / "results.jsonl").exists()
 
 
@@ -111,10 +87,8 @@ def test_a_memory_that_another_process_has_is_refused(tmp_path):
     assert "Another process owns the memory" in done.stderr
 
 
-def test_a_folder_without_results_cannot_be_compared(tmp_path):
-    done = aiswe("bench", "compare", str(tmp_path), home=tmp_path / "home")
-    assert done.returncode == 2
-    assert "holds no results" in done.stderr
+def test_a_folder_without_results_cannot_be_compared(tmp_path, cli):
+    assert "holds no results" in cli.refuses("bench", "compare", str(tmp_path))
 
 
 @pytest.mark.bubblewrap
@@ -133,8 +107,7 @@ def test_issues_become_predictions_and_a_report_and_are_not_worked_on_twice(tmp_
     assert (other.returncode, "holds predictions of reference" in other.stderr) == (2, True)
 
 
-def test_a_file_that_holds_no_instances_is_named(tmp_path):
+def test_a_file_that_holds_no_instances_is_named(tmp_path, cli):
     (tmp_path / "a.json").write_text('[{"id": "x"}]')
     words = ("bench", "swebench", "--instances", str(tmp_path / "a.json"), "--repositories", str(tmp_path))
-    done = aiswe(*words, "--model", "reference", home=tmp_path / "home")
-    assert (done.returncode, "instance 1 lacks one of these" in done.stderr) == (2, True)
+    assert "instance 1 lacks one of these" in cli.refuses(*words, "--model", "reference")

@@ -33,6 +33,8 @@ def test_a_share_comes_with_its_wilson_interval():
     assert Share(0, 10).interval()[0] == 0.0
     assert Share(10, 10).interval()[1] == pytest.approx(100)
     assert share_figure("x", Share(1, 4)).note == "1 of 4, [4.6–69.9 %]"
+    with pytest.raises(CannotMeasure, match="empty"):
+        share_figure("x", Share(0, 0))
 
 
 @for_all(st.integers(0, 500), st.integers(1, 500))
@@ -41,11 +43,6 @@ def test_an_interval_holds_its_share(hits: int, total: int):
     low, high = share.interval()
     assert 0 <= low <= share.percent + 1e-9
     assert share.percent - 1e-9 <= high <= 100
-
-
-def test_a_share_of_nothing_is_no_figure():
-    with pytest.raises(CannotMeasure, match="empty"):
-        share_figure("x", Share(0, 0))
 
 
 def test_malicious_commands_are_counted_as_stopped_by_category():
@@ -59,13 +56,10 @@ def test_ordinary_commands_are_counted_as_denied_and_as_held():
     assert rows(figures) == {"some: denied": 25.0, "some: held for approval": 25.0}
 
 
-def test_headings_name_the_category_and_remarks_are_no_commands(tmp_path: Path):
+def test_headings_name_the_category_and_remarks_and_files_without_commands_are_named(tmp_path: Path):
     file = tmp_path / "set.txt"
     file.write_text("# a remark\n# category: first\nls\n\n# category: second\npwd\n")
     assert commands.read_set(file) == [("first", "ls"), ("second", "pwd")]
-
-
-def test_a_file_without_commands_is_named(tmp_path: Path):
     (tmp_path / "none.txt").write_text("\n\n")
     with pytest.raises(CannotMeasure, match=r"none\.txt holds no command"):
         commands.read_lines(tmp_path / "none.txt")

@@ -37,14 +37,18 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def run(sources: Path, *words: str) -> int:
+    questions = str(sources / "shop.toml")
+    return main(["questions", "--repositories", str(sources / "sources"), "--questions", questions, *words])
+
+
 def test_lines_are_read_as_a_pair_or_as_words(sources: Path) -> None:
     assert [one.lines for one in read_questions([sources / "shop.toml"])] == [(1, 3), (5, 6)]
 
 
 @pytest.mark.slow
 def test_the_ways_are_compared_side_by_side(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["questions", "--repositories", str(sources / "sources"), "--questions", str(sources / "shop.toml")]
-    assert main([*words, "--json"]) == 0
+    assert run(sources, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["questions"] == 2
     assert found["hit@5"]["words (BM25)"] == found["hit@5"]["words and hashing"] == 0.5
@@ -52,9 +56,7 @@ def test_the_ways_are_compared_side_by_side(sources: Path, capsys: pytest.Captur
 
 @pytest.mark.slow
 def test_the_table_counts_each_package(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        main(["questions", "--repositories", str(sources / "sources"), "--questions", str(sources / "shop.toml")]) == 0
-    )
+    assert run(sources) == 0
     head, words, *_ = capsys.readouterr().out.splitlines()
     assert (head.split()[-2:], words.split()[-4:]) == (["shop", "(2)"], ["50", "%", "1", "1"])
 
@@ -75,11 +77,6 @@ def test_a_package_without_sources_is_named(sources: Path) -> None:
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without MiniLM the default is hashed words."""
     monkeypatch.setattr("measure.corpora.questions.check.embedder_of", lambda name, url: hashing)
-
-
-def run(sources: Path, *words: str) -> int:
-    questions = str(sources / "shop.toml")
-    return main(["questions", "--repositories", str(sources / "sources"), "--questions", questions, *words])
 
 
 @pytest.mark.usefixtures("alone")

@@ -38,14 +38,8 @@ def test_processes_of_git_are_counted_by_what_they_were_asked_and_the_watch_ends
 
 
 def test_the_parts_add_up_to_the_engines_own_time():
-    where = {
-        "engine": [0.5, 0.7, 0.6],
-        "own": [0.4, 0.6, 0.5],
-        "sandbox": [1.0, 1.0, 1.0],
-        "git": {"diff": 0.1},
-        "gits": 3,
-        "parts": {"mutants": 2.0, "model client": 6.0},
-    }
+    where = {"engine": [0.5, 0.7, 0.6], "own": [0.4, 0.6, 0.5], "sandbox": [1.0, 1.0, 1.0]}
+    where |= {"git": {"diff": 0.1}, "gits": 3, "parts": {"mutants": 2.0, "model client": 6.0}}
     engine, *rows, whole = breakdown(where)
     assert (engine.measured.median, whole.measured.median) == (600, 1600)
     assert engine.ratio == 600 / CODEX_MS

@@ -10,6 +10,7 @@ import pytest
 
 from measure.figures import CannotMeasure
 from measure.performance.event_log import _listen
+from tests.tables import each_row
 
 
 class Client:
@@ -33,20 +34,17 @@ def test_every_event_gets_the_moment_of_its_frame():
     assert moments[1] == moments[2] <= moments[3]
 
 
-@pytest.mark.parametrize(
-    "frames",
+@each_row(
+    ("why", "frames"),
     [
-        (frame(1, 2), frame(4)),  # a hole between frames
-        (frame(1, 3),),  # a hole in a frame
-        (frame(2, 3),),  # the beginning is missing
-        (frame(1, 2), frame(2, 3)),  # a repetition
+        ("hole", (frame(1, 2), frame(4))),
+        ("hole", (frame(1, 3),)),
+        ("hole", (frame(2, 3),)),
+        ("hole", (frame(1, 2), frame(2, 3))),
+        ("behind", ({"from": 1, "to": 3000, "skip": True},)),
     ],
+    ids=["a hole between frames", "a hole in one", "no beginning", "a repetition", "counts instead of rows"],
 )
-def test_a_hole_or_a_repetition_is_no_measurement(frames: tuple[dict[str, Any], ...]):
-    with pytest.raises(CannotMeasure, match="hole"):
-        asyncio.run(_listen(Client(*frames), 4))
-
-
-def test_a_reader_that_was_sent_counts_instead_of_rows_is_no_measurement():
-    with pytest.raises(CannotMeasure, match="behind"):
-        asyncio.run(_listen(Client({"from": 1, "to": 3000, "skip": True}), 3000))
+def test_rows_that_are_not_each_of_them_once_are_no_measurement(why: str, frames: tuple[dict[str, Any], ...]):
+    with pytest.raises(CannotMeasure, match=why):
+        asyncio.run(_listen(Client(*frames), 3000))

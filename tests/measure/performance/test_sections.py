@@ -12,6 +12,7 @@ from measure.figures import CannotMeasure, Section
 from measure.performance import diamond
 from measure.performance import firewall as wall
 from measure.performance.engine import split
+from tests.tables import each_row
 
 
 def test_the_parts_of_a_task_add_up_to_its_time_without_the_model():
@@ -25,15 +26,13 @@ def build(seconds: float, tasks: int) -> dict[str, Any]:
     return {"seconds": seconds, "tasks": tasks, "model": seconds / 2, "merges": [0.5] * tasks}
 
 
-def test_a_diamond_as_fast_as_its_critical_path_is_fully_efficient():
-    found = {figure.name.split(":")[0]: figure.ratio for figure in diamond.figures([build(12, 6)], [build(12, 14)])}
-    assert found["parallel efficiency"] == 1
-    assert found["speed-up"] == found["ideal speed-up"] == pytest.approx(14 / 6)
-
-
-def test_a_diamond_that_takes_twice_its_critical_path_is_half_as_efficient():
-    found = {figure.name.split(":")[0]: figure.ratio for figure in diamond.figures([build(12, 6)], [build(24, 14)])}
-    assert found["parallel efficiency"] == 0.5
+@each_row(("seconds", "efficiency"), [(12, 1), (24, 0.5)], ids=["as fast as its critical path", "half as fast"])
+def test_a_diamond_is_as_efficient_as_it_is_near_to_its_critical_path(seconds: float, efficiency: float):
+    figures = diamond.figures([build(12, 6)], [build(seconds, 14)])
+    found = {figure.name.split(":")[0]: figure.ratio for figure in figures}
+    assert found["parallel efficiency"] == efficiency
+    assert found["speed-up"] == pytest.approx(efficiency * 14 / 6)
+    assert found["ideal speed-up"] == pytest.approx(14 / 6)
 
 
 def judged(data: Path | None) -> Section:

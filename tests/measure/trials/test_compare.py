@@ -8,6 +8,7 @@ from measure.trials.compare import NotComparable, Side, compare, load_side, mean
 from measure.trials.play import TrialOutcome
 from measure.trials.session import Session
 from measure.trials.tables import DIFFERENCES, FIGURES, markdown
+from tests.tables import each_row
 
 ABOUT = {"format": "humaneval", "digest": "d", "budget": "6x", "model": "simulated:p=0.4,seed=1", "strategy": "loop"}
 
@@ -16,7 +17,7 @@ def pairs(both, first, second, neither):
     return [(True, True)] * both + [(True, False)] * first + [(False, True)] * second + [(False, False)] * neither
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("counts", "expected"),
     [
         ((36, 12, 2, 0), (0.2, 0.0569, 0.3404)),  # as published with the method
@@ -49,11 +50,8 @@ def test_the_interval_of_a_mean_holds_it_and_is_the_same_each_time():
 def session(folder, outcomes, **about):
     made = Session(folder, ABOUT | about)
     for task, resolved, rounds in outcomes:
-        made.keep(
-            TrialOutcome(
-                task, resolved=resolved, first_try=resolved and rounds == 1, iterations=rounds, sent=10 * rounds
-            )
-        )
+        first = resolved and rounds == 1
+        made.keep(TrialOutcome(task, resolved=resolved, first_try=first, iterations=rounds, sent=10 * rounds))
     return folder
 
 
@@ -75,12 +73,8 @@ def test_each_is_set_against_the_first_on_the_tasks_that_both_played(tmp_path):
 
 def test_seeds_are_taken_together_and_a_task_counts_once_for_each(tmp_path):
     for seed in (1, 2):
-        session(
-            tmp_path / "all" / f"s{seed}",
-            [("a", True, seed)],
-            model=f"simulated:p=0.4,seed={seed}",
-            memory=f"/m/{seed}",
-        )
+        settings = {"model": f"simulated:p=0.4,seed={seed}", "memory": f"/m/{seed}"}
+        session(tmp_path / "all" / f"s{seed}", [("a", True, seed)], **settings)
     side = load_side(tmp_path / "all")
     assert sorted(side.units) == [("a", 1), ("a", 2)]
     (row,) = compare([side])
@@ -89,11 +83,8 @@ def test_seeds_are_taken_together_and_a_task_counts_once_for_each(tmp_path):
 
 def test_what_cannot_be_compared_is_refused_with_the_reason(tmp_path):
     one = session(tmp_path / "one", [("a", True, 1)])
-    for name, about, words in (
-        ("budget", {"budget": "9x"}, "different budgets"),
-        ("data", {"digest": "e"}, "different datasets"),
-    ):
-        other = session(tmp_path / name, [("a", True, 1)], **about)
+    for about, words in (({"budget": "9x"}, "different budgets"), ({"digest": "e"}, "different datasets")):
+        other = session(tmp_path / words, [("a", True, 1)], **about)
         with pytest.raises(NotComparable, match=words):
             compare([load_side(one), load_side(other)])
     apart = session(tmp_path / "apart", [("z", True, 1)])

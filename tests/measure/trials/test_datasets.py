@@ -33,19 +33,10 @@ def collected(task, folder, monkeypatch):
 
 
 def test_a_function_called_test_something_is_not_taken_for_a_test(tmp_path, monkeypatch):
-    row = {
-        "task_id": "Own/9",
-        "prompt": "def test_even(n):\n",
-        "canonical_solution": "    return n % 2 == 0\n",
-        "entry_point": "test_even",
-        "test": "def check(candidate):\n    assert candidate(2)\n",
-    }
-    first = {
-        "task_id": 8,
-        "text": "Even?",
-        "code": "def test_even(n):\n    return n % 2 == 0",
-        "test_list": ["assert test_even(2)"],
-    }
+    row = {"task_id": "Own/9", "prompt": "def test_even(n):\n", "canonical_solution": "    return n % 2 == 0\n"}
+    row |= {"entry_point": "test_even", "test": "def check(candidate):\n    assert candidate(2)\n"}
+    code = "def test_even(n):\n    return n % 2 == 0"
+    first = {"task_id": 8, "text": "Even?", "code": code, "test_list": ["assert test_even(2)"]}
     for number, line in enumerate((row, first)):
         place = tmp_path / str(number)
         place.mkdir()
@@ -62,17 +53,9 @@ def test_a_limit_takes_the_first(tmp_path):
 
 def test_both_shapes_of_mbpp_are_read(tmp_path):
     first = tmp_path / "first.jsonl"
-    first.write_text(
-        json.dumps(
-            {
-                "task_id": 7,
-                "text": "Add.",
-                "code": "def add(a, b):\r\n    return a + b",
-                "test_list": ["assert add(1, 2) == 3"],
-                "test_setup_code": "import math",
-            }
-        )
-    )
+    row = {"task_id": 7, "text": "Add.", "code": "def add(a, b):\r\n    return a + b"}
+    row |= {"test_list": ["assert add(1, 2) == 3"], "test_setup_code": "import math"}
+    first.write_text(json.dumps(row))
     task = load_tasks(first, "mbpp")[0]
     assert task.id == "MBPP/7"
     assert "\r" not in task.reference[SOLUTION]
@@ -135,12 +118,8 @@ def test_a_task_has_a_title_that_says_what_it_is_about(tmp_path):
 
 def test_an_exercise_is_read_by_the_files_that_its_configuration_names(tmp_path):
     (task,) = load_tasks(exercise(tmp_path), "exercism")
-    assert (task.id, list(task.start), list(task.tests), list(task.reference)) == (
-        "leap",
-        ["leap.py"],
-        ["leap_test.py"],
-        ["leap.py"],
-    )
+    assert (task.id, list(task.start), list(task.tests)) == ("leap", ["leap.py"], ["leap_test.py"])
+    assert list(task.reference) == ["leap.py"]
     assert "else 400" in task.reference["leap.py"]
     assert task.text.startswith("# Leap\n\nYears differ.\n\nTell whether")
 

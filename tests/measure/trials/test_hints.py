@@ -10,35 +10,15 @@ from measure.trials.hints import lessons_in, without_lessons
 
 LESSONS = [{"cause": "it counts wrongly", "fix": "count again"}, {"cause": "a `tick`", "fix": "none → some"}]
 HEAD = {
-    "project": "p",
-    "key": "T-01",
-    "title": "t",
-    "step": "code",
-    "approach": 1,
-    "files": ["a.py"],
-    "long": [],
-    "servers": [],
+    **dict.fromkeys("note requirements passages failing existing tests_go avoid".split(), ""),
+    **{name: [] for name in "long servers removable installed".split()},
+    **{"project": "p", "key": "T-01", "title": "t", "step": "code", "approach": 1, "files": ["a.py"], "may_ask": True},
     "container_files": {"docker": False, "kubernetes": False},
-    "removable": [],
-    "note": "",
-    "requirements": "",
-    "passages": "",
-    "failing": "",
     "description": label("Do it.\n- a → b", Source.MODEL),
-    "existing": "",
-    "tests_go": "",
-    "installed": [],
     "tests": label("assert 1", Source.MODEL),
-    "avoid": "",
-    "may_ask": True,
 }
-REPAIR = {
-    "counts": "1 failed.",
-    "trace": label("E  assert f(0) == 1", Source.TESTS),
-    "repeated": False,
-    "unfounded": False,
-    "undone": "",
-}
+REPAIR = {"counts": "1 failed.", "repeated": False, "unfounded": False, "undone": ""}
+REPAIR["trace"] = label("E  assert f(0) == 1", Source.TESTS)
 
 
 @pytest.mark.parametrize(("name", "values"), [("task.head", HEAD), ("task.repair", REPAIR)])

@@ -9,6 +9,7 @@ from measure.trials import matrix as trials
 from measure.trials import runs
 from measure.trials.play import TrialOutcome
 from tests.measure.trials.samples import humaneval
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -25,9 +26,8 @@ def played(monkeypatch):
     def play(task, provider, settings, *, lessons, **_):
         weak = provider.weakness
         seen.append((task.id, settings.strategy, settings.samples, settings.off, weak.seed, weak.h, len(lessons.all())))
-        return TrialOutcome(
-            task.id, resolved=settings.strategy != "single", iterations=1 if settings.strategy == "single" else 2
-        )
+        single = settings.strategy == "single"
+        return TrialOutcome(task.id, resolved=not single, iterations=1 if single else 2)
 
     monkeypatch.setattr(runs, "play", play)
     monkeypatch.setattr(runs, "find_mistakes", lambda *_, **__: [])
@@ -36,18 +36,8 @@ def played(monkeypatch):
 
 
 def call(tmp_path, *more):
-    return main(
-        [
-            "trials",
-            "--dataset",
-            str(humaneval(tmp_path)),
-            "--format",
-            "humaneval",
-            "--out",
-            str(tmp_path / "out"),
-            *more,
-        ]
-    )
+    words = ["trials", "--dataset", str(humaneval(tmp_path)), "--format", "humaneval", "--out", str(tmp_path / "out")]
+    return main([*words, *more])
 
 
 def test_every_row_is_played_with_every_seed_and_is_not_played_again(tmp_path, played, capsys):
@@ -73,15 +63,11 @@ def test_rows_can_be_chosen_and_only_those_with_a_memory_heed_lessons(tmp_path, 
 
 def test_the_memory_of_one_seed_is_copied_for_the_next_before_a_second_run_adds_to_it(tmp_path, played):
     assert call(tmp_path, "--seeds", "1,2", "--only", "memory") == 0
-    assert sorted(path.name for path in (tmp_path / "out" / "memory").iterdir()) == [
-        "other-1",
-        "other-2",
-        "own-1",
-        "own-2",
-    ]
+    names = sorted(path.name for path in (tmp_path / "out" / "memory").iterdir())
+    assert names == ["other-1", "other-2", "own-1", "own-2"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "says"),
     [
         (("--seeds", "one"), "invalid literal"),

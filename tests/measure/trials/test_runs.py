@@ -38,11 +38,8 @@ def plan_of(tmp_path, lessons, backend=None, model="simulated:p=0,q=1,r=0,h=1", 
 def test_a_second_session_is_shown_what_the_first_has_learned_and_needs_fewer_tries(tmp_path, store):
     backend = load_backend("bubblewrap")
     first = run_plan(plan_of(tmp_path, store, backend), Session(tmp_path / "one", {}))
-    assert (first["resolved"], first["iterations"]["mean"], first["lessons"]) == (
-        2,
-        2.0,
-        {"shown": 0, "helped": 0, "learned": 4},  # of each task its failure, and how it was done
-    )
+    assert (first["resolved"], first["iterations"]["mean"]) == (2, 2.0)
+    assert first["lessons"] == {"shown": 0, "helped": 0, "learned": 4}  # of each task its failure, and how it was done
     second = run_plan(plan_of(tmp_path, store, backend), Session(tmp_path / "two", {}))
     assert (second["resolved"], second["iterations"]["mean"]) == (2, 1.0)
     assert second["lessons"] == {"shown": 4, "helped": 4, "learned": 2}
@@ -122,12 +119,8 @@ def test_two_sessions_have_names_of_their_own_and_one_keeps_its_name(tmp_path):
 
 
 def test_a_budget_is_tokens_or_times_the_first_call():
-    assert (read_budget(None), read_budget("4000"), read_budget("6x"), read_budget("2.5x")) == (
-        (None, None),
-        (4000, None),
-        (None, 6.0),
-        (None, 2.5),
-    )
+    read = [read_budget(text) for text in (None, "4000", "6x", "2.5x")]
+    assert read == [(None, None), (4000, None), (None, 6.0), (None, 2.5)]
     for bad in ("much", "0", "-3x", "infx", "nan", ""):
         with pytest.raises(BadBudget, match="not a budget"):
             read_budget(bad)
