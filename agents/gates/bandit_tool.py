@@ -14,7 +14,7 @@ from typing import Any
 from agents.gates.base import RawFinding, Severity
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
-from agents.gates.taint import address_is_checked, first_argument_is_constant, sql_is_settled
+from agents.gates.taint import address_is_checked, first_argument_is_constant, reads_own_pickle, sql_is_settled
 from agents.languages.python import syntax
 from agents.languages.python.quiet import quiet
 
@@ -108,6 +108,8 @@ def _in_order(raw: RawFinding, data: bytes) -> bool:
         return _only_encrypted_ftp(data, raw.line)
     if raw.rule == "B601":
         return first_argument_is_constant(data, raw.line, "exec_command")
+    if raw.rule == "B301":
+        return reads_own_pickle(data, raw.line)
     if raw.rule == "B310":
         return address_is_checked(data, raw.line)
     return raw.rule == "B608" and sql_is_settled(data, raw.line)

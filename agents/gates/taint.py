@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from collections.abc import Sequence
+from typing import TypeGuard
 
 from agents.languages.python import syntax
 
@@ -58,6 +60,33 @@ def first_argument_is_constant(data: bytes, line: int, method: str) -> bool:
     calls = [n for n in ast.walk(syntax.module(data)) if isinstance(n, ast.Call) and _holds(n, line)]
     calls = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == method]
     return bool(calls) and all(call.args and isinstance(call.args[0], ast.Constant) for call in calls)
+
+
+def reads_own_pickle(data: bytes, line: int) -> bool:
+    """True when every `loads` at this line is given what `dumps` made in the same function: no stranger's data."""
+    nodes = list(ast.walk(around(syntax.module(data), line)))
+    targets = [
+        each for node in nodes if isinstance(node, ast.Assign) and _calls(node.value, "dumps") for each in node.targets
+    ]
+    made = [each.id for each in targets if isinstance(each, ast.Name)]
+    times = _times_bound(nodes)
+    own = {name for name in made if times[name] == made.count(name)}
+    given = [node.args[0] if node.args else None for node in nodes if _calls(node, "loads", line)]
+    return bool(given) and all(
+        _calls(text, "dumps") or (isinstance(text, ast.Name) and text.id in own) for text in given
+    )
+
+
+def _times_bound(nodes: Sequence[ast.AST]) -> Counter[str]:
+    names = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return Counter([*names, *(node.arg for node in nodes if isinstance(node, ast.arg))])
+
+
+def _calls(node: ast.AST | None, name: str, line: int = 0) -> TypeGuard[ast.Call]:
+    """Whether it calls a function or method of this name, at this line if one is named."""
+    if not isinstance(node, ast.Call) or (line and not _holds(node, line)):
+        return False
+    return getattr(node.func, "attr", getattr(node.func, "id", "")) == name
 
 
 def _holds(node: ast.expr | ast.stmt, line: int) -> bool:

@@ -19,7 +19,7 @@ from agents.rehearsal.upstream import Change
 from agents.replies.edit import EditRefused, apply_edit
 from agents.replies.types import EditBlock
 
-LONGEST_WHOLE = 24_000  # characters of a file that is sent whole; of a longer one what changes
+LONGEST_WHOLE = 300  # lines of a file that is sent whole, as the coder is asked to; of a longer one what changes
 TASK = "T-01"
 _SCENARIO = """name = "upstream"
 title = "Upstream's own change"
@@ -71,7 +71,7 @@ def write_replies(folder: Path, change: Change, keys: Sequence[str], text: Text)
 def _block(change: Change, path: str, text: Text) -> str:
     old, new = text(change.parent, path), text(change.sha, path) or ""
     spoken = language_of(path)
-    body = new if old is None or len(new) < LONGEST_WHOLE else _edits(old, new)
+    body = new if old is None or old.count("\n") <= LONGEST_WHOLE else _edits(old, new)
     fence = "`" * max(3, *(len(run) + 1 for run in _runs(body, "`")), 3)
     return f"{fence}{spoken.labels[0] if spoken else 'text'} path={path}\n{body.rstrip(chr(10))}\n{fence}\n\n"
 

@@ -38,6 +38,7 @@ def _rehearse(folder: Folder, order: Order, todo: Sequence[Change]) -> int:
     os.environ["AISWE_HOME"] = str(folder.home)
     if order.model in ("", REFERENCE):
         os.environ["AISWE_MODEL"] = f"scripted:{folder.work / 'replies'}"
+        os.environ["AISWE_DEMO_TOKENS_PER_S"] = "0"  # nobody watches these words being written
     else:
         os.environ["AISWE_MODEL"] = order.model
     django.start()

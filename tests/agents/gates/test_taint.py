@@ -1,6 +1,6 @@
 """Which texts of a call are the program's own, as the gate tells them apart."""
 
-from agents.gates.taint import address_is_checked, first_argument_is_constant, sql_is_settled
+from agents.gates.taint import address_is_checked, first_argument_is_constant, reads_own_pickle, sql_is_settled
 from tests.tables import each_row
 
 SETTLED = {
@@ -47,3 +47,18 @@ def test_an_address_is_checked_by_its_start_or_its_scheme() -> None:
 def test_a_command_is_constant_only_when_written_out() -> None:
     assert first_argument_is_constant(b"c.exec_command('uptime')\n", 1, "exec_command")
     assert not first_argument_is_constant(b"c.exec_command(x)\n", 1, "exec_command")
+
+
+def test_a_pickle_that_the_same_function_made_is_no_strangers():
+    own = b"def test(a):\n    made = pickle.dumps(a)\n    assert pickle.loads(made) == pickle.loads(pickle.dumps(a))\n"
+    assert reads_own_pickle(own, 3)
+    for text in (
+        b"def read(made):\n    return pickle.loads(made)\n",
+        b"def read(a, made):\n    made = pickle.dumps(a)\n    return pickle.loads(made)\n",
+        b"def read(a):\n    made = pickle.dumps(a)\n    for made in a: pickle.loads(made)\n",
+        b"def read(a):\n    made = pickle.dumps(a)\n    return pickle.loads(made), pickle.loads(a)\n",
+        b"made = pickle.dumps(1)\ndef read():\n    return pickle.loads(made)\n",
+        b"def read():\n    return pickle.loads()\n",
+    ):
+        last = text.count(b"\n")
+        assert not reads_own_pickle(text, last), text
