@@ -11,20 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agents.rehearsal.upstream import Change, suitable
-from aiswe_site.rehearsal.order import REFERENCE, TAKEN, Folder, Order
+from aiswe_site.rehearsal.order import REFERENCE, Folder, Order
 from aiswe_site.startup import django, serving
 from aiswe_site.terminal import output
 
 
 def main() -> int:
-    """Rehearse what has no result yet. Exit codes: 1 it could not go on, TAKEN another process does it already."""
+    """Rehearse what has no result yet; exit code 1 when it could not go on to the end."""
     folder = Folder(Path(sys.argv[1]).resolve())
     order = folder.order()
     if order is None:
         return 2
     with folder.taken() as ours:
         if not ours:
-            return TAKEN
+            return 1
         folder.clear()  # what a killed process left; what it had done is in the results
         done = {result.sha for result in folder.results()}
         todo = [one for sha in order.commits if sha not in done for one in suitable(Path(order.git_dir), sha, newest=1)]

@@ -15,7 +15,6 @@ from typing import Any
 from agents.rehearsal.results import CommitResult, autonomy, sentence, totals
 
 REFERENCE = "reference"
-TAKEN = 75  # exit code: another process rehearses in this folder
 _APART = frozenset({"patch", "fail_to_pass", "pass_to_pass"})  # of a result: they are for other harnesses
 
 
@@ -37,10 +36,9 @@ class Folder:
         self.path, self.home, self.work = path, path / "home", path / "work"
         self._order, self._results = path / "order.json", path / "results.jsonl"
 
-    def begin(self, order: Order) -> None:
-        """Keep the order; results of another one are no longer asked for."""
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if self.order() != order:
+    def begin(self, order: Order, *, again: bool = False) -> None:
+        """Keep the order of a folder that is taken; with `again`, nothing of what came of its commits before."""
+        if again:
             self._results.unlink(missing_ok=True)
         part = self._order.with_name(f".{self._order.name}.{os.getpid()}")
         part.write_text(json.dumps(asdict(order)), encoding="utf-8")
@@ -62,6 +60,7 @@ class Folder:
     @contextmanager
     def taken(self) -> Iterator[bool]:
         """Whether this process may rehearse here; no other may until the block ends, whatever ends this process."""
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self.path / "lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,14 +77,12 @@ class Folder:
             os.fsync(file.fileno())
 
     def results(self) -> list[CommitResult]:
-        """What came of the commits that are done, in their order; a line torn by a kill is not one."""
-        return list(self._read())
+        """What came of the order's commits that are done, in its order; a line torn by a kill is not one."""
+        order, found = self.order(), {result.sha: result for result in self._read()}
+        return [found[sha] for sha in (order.commits if order else ()) if sha in found]
 
     def _read(self) -> Iterator[CommitResult]:
-        try:
-            lines = self._results.read_text(encoding="utf-8").splitlines()
-        except OSError:
-            return
+        lines = self._results.read_text(encoding="utf-8").splitlines() if self._results.exists() else []
         for line in lines:
             try:
                 yield CommitResult.read(json.loads(line))

@@ -72,15 +72,19 @@ def test_a_repository_without_suitable_commits_is_no_error(tmp_path: Path) -> No
     assert (ran.returncode, "small enough" in ran.stdout) == (0, True)
 
 
-def test_results_survive_a_line_that_a_kill_tore_and_end_with_another_order(tmp_path: Path) -> None:
+def test_results_survive_a_line_that_a_kill_tore_and_are_those_of_the_order(tmp_path: Path) -> None:
     folder, order = Folder(tmp_path / "rehearsal"), Order("/repository", ("a" * 40, "b" * 40))
+    folder.path.mkdir()
     folder.begin(order)
     folder.keep(CommitResult("a" * 40, "One", outcome="merged"))
     with (folder.path / "results.jsonl").open("a") as file:
         file.write('{"sha": "bbb')
+    assert [result.sha for result in folder.results()] == ["a" * 40]
+    folder.begin(Order("/repository", ("b" * 40,)))
+    assert folder.results() == []
     folder.begin(order)
     assert [result.sha for result in folder.results()] == ["a" * 40]
-    folder.begin(Order("/repository", ("b" * 40,), "reference"))
+    folder.begin(order, again=True)
     assert folder.results() == []
 
 

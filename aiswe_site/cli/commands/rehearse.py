@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--model", default="", metavar="reference|MODEL", help="Who builds them; without it nobody does.")
 @click.option("--minutes", default=25.0, show_default=True, type=click.FloatRange(1), help="The most for each commit.")
 @click.option("--tokens", default=0, metavar="N", type=click.IntRange(0), help="Begin no commit after so many tokens.")
+@click.option("--again", is_flag=True, help="Do commits again that have a result.")
 @click.option("--export", "target", type=click.Path(path_type=Path), help="A folder for instances and predictions.")
 @output.json_option
 def command(
@@ -37,6 +38,7 @@ def command(
     model: str,
     minutes: float,
     tokens: int,
+    again: bool,
     target: Path | None,
 ) -> int:
     """Do past commits of PROJECT (its short name) or of the git repository in FOLDER again, on the tree before each.
@@ -48,7 +50,7 @@ def command(
     call goes on after a stop. --export writes both in SWE-bench's form: instances.jsonl and predictions.jsonl.
     """
     from agents.workspace.git import GitError
-    from aiswe_site.rehearsal.order import TAKEN, Folder, Order
+    from aiswe_site.rehearsal.order import Folder, Order
 
     git_dir = _git_dir(what)
     try:
@@ -58,18 +60,18 @@ def command(
     order = Order(str(git_dir), tuple(chosen), model, minutes, tokens)
     mark = hashlib.sha256(f"{git_dir}|{model}".encode()).hexdigest()[:12]
     folder = Folder(data_folder() / "rehearsals" / mark)
-    folder.begin(order)
+    with folder.taken() as ours:
+        if not ours:
+            raise CliError("This rehearsal is at work already.", f"Its results so far are in {folder.path}.")
+        folder.begin(order, again=again)
     ended = _run(folder) if chosen else 0
-    if ended == TAKEN:
-        raise CliError("This rehearsal is at work already.", f"Its results so far are in {folder.path}.")
     if target is not None:
         _export(folder, git_dir, target)
-    document = folder.document()
-    output.answer(document, lambda: _people(document), ok=not ended)
     if ended:
-        hint = f"The same command goes on where it stopped; {folder.path / 'log.txt'} says more."
-        raise CliError("The rehearsal stopped before its end.", hint)
-    return 0
+        hint = f"The same command goes on; {folder.path / 'log.txt'} says more."
+        output.complain("The rehearsal stopped before its end.", hint)
+    document = folder.document()
+    return output.answer(document, lambda: _people(document), ok=not ended)
 
 
 def _run(folder: Folder) -> int:
