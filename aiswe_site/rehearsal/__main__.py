@@ -13,7 +13,11 @@ from pathlib import Path
 from agents.rehearsal.upstream import Change, suitable
 from aiswe_site.rehearsal.order import REFERENCE, Folder, Order
 from aiswe_site.startup import django, serving
+from aiswe_site.startup.home import data_folder
 from aiswe_site.terminal import output
+
+# Where the installation keeps what is its own: nothing of it is written, or read, in a rehearsal.
+_OUTSIDE = ("DATABASE_URL", "REDIS_URL", "AISWE_AUDIT_HEADS", "AISWE_SHARE_LESSONS")
 
 
 def main() -> int:
@@ -35,12 +39,14 @@ def main() -> int:
 
 
 def _rehearse(folder: Folder, order: Order, todo: Sequence[Change]) -> int:
+    for name in _OUTSIDE:
+        os.environ.pop(name, None)
+    for name, file in {"AISWE_MODELS_FILE": "models.toml", "AISWE_AGENTS_FILE": "agents.toml"}.items():
+        os.environ[name] = os.environ.get(name) or str(data_folder() / file)
     os.environ["AISWE_HOME"] = str(folder.home)
     if order.model in ("", REFERENCE):
         os.environ["AISWE_MODEL"] = f"scripted:{folder.work / 'replies'}"
         os.environ["AISWE_DEMO_TOKENS_PER_S"] = "0"  # nobody watches these words being written
-    else:
-        os.environ["AISWE_MODEL"] = order.model
     django.start()
     from aiswe_site.rehearsal.play import Player
 

@@ -22,7 +22,7 @@ from agents.workspace.fetching import take_commit
 from agents.workspace.git import GitError
 from aiswe_site.demo.result import standstill
 from aiswe_site.rehearsal.judge import Judge
-from aiswe_site.rehearsal.order import Folder, Order
+from aiswe_site.rehearsal.order import REFERENCE, Folder, Order
 from aiswe_site.startup.serving import Worker
 from aiswe_site.terminal.operator import acting_user
 from aiswe_site.terminal.problems import CliError
@@ -90,7 +90,8 @@ class Player:
         shutil.rmtree(base, ignore_errors=True)
         take_commit(self._git_dir, base, change.parent)
         try:
-            return import_project(CodeSource(folder=base), by=self._by, name=change.sha[:12]).project
+            model = "" if self._order.model == REFERENCE else self._order.model
+            return import_project(CodeSource(folder=base), by=self._by, name=change.sha[:12], model=model).project
         finally:
             shutil.rmtree(base, ignore_errors=True)
 

@@ -19,7 +19,8 @@ from tests.prepared import prepared
 
 def rehearse(home: Path, *words: str) -> tuple[int, Any, str]:
     argv = [*COMMAND, "rehearse", *words, "--json"]
-    ran = subprocess.run(argv, env=environment(prepared(home)), capture_output=True, text=True, timeout=600)
+    nobodys = {"DATABASE_URL": "postgres://nobody@127.0.0.1:9/nothing"}  # a rehearsal has a database of its own
+    ran = subprocess.run(argv, env=environment(prepared(home)) | nobodys, capture_output=True, text=True, timeout=600)
     return ran.returncode, json.loads(ran.stdout), ran.stderr
 
 
