@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Model
 
 from agents.events.base import EventKind
 from projects.models import Event
 from projects.services.audit import events
+
+Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,12 @@ def run_statements(connection: BaseDatabaseWrapper, statements: list[str]) -> No
     with connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
+
+
+def fresh(row: Row) -> Row:
+    """The row, as the database has it now."""
+    row.refresh_from_db()
+    return row
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """Runs jobs in the test's own thread: what services enqueue is called by name until nothing is left."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from pathlib import Path
@@ -78,25 +76,25 @@ def write_scenario(folder: Path, files: dict[str, str]) -> str:
     return f"scripted:{folder}"
 
 
+def planned_task(key: str, **more: Any) -> dict[str, Any]:
+    """A task of a plan, as a planner writes it: add(a, b), covering FR-01 and FR-02."""
+    asked = {"title": f"Part {key}", "description": "add(a, b)", "kind": "code", "agent": "coder", "minutes": 10}
+    covers = {"requirements": ["FR-01", "FR-02"], "needs": [], "expects": "sums", "files": ["calc.py"], "packages": []}
+    return {"key": key, **asked, **covers, **more}
+
+
+def plan_of(*tasks: dict[str, Any]) -> str:
+    return json.dumps({"tasks": tasks, "notes": ""})
+
+
 def small_plan(*keys: str) -> str:
     """A plan that covers FR-01 and FR-02, one task after another."""
-    tasks = [
-        {
-            "key": key,
-            "title": f"Part {key}",
-            "description": "add(a, b)",
-            "kind": "code",
-            "agent": "coder",
-            "minutes": 10,
-            "requirements": ["FR-01", "FR-02"],
-            "needs": list(keys[:number][-1:]),
-            "expects": "sums",
-            "files": [f"calc{number or ''}.py"],
-            "packages": [],
-        }
-        for number, key in enumerate(keys)
-    ]
-    return json.dumps({"tasks": tasks, "notes": ""})
+    return plan_of(
+        *(
+            planned_task(key, needs=list(keys[:number][-1:]), files=[f"calc{number or ''}.py"])
+            for number, key in enumerate(keys)
+        )
+    )
 
 
 def small_replies(*keys: str) -> dict[str, str]:

@@ -13,13 +13,8 @@ from tests.scaleout.servers import ROOT, postgresql, postgresql_programs
 
 # They drive models and sandboxes for minutes, and write no rows that others do not write too.
 APART = (
-    *(
-        "test_node_flow",
-        "test_outside_jobs",
-        "test_forge_circle",
-        "engine/test_todo_mode",
-        "engine/test_streamlit_team",
-    ),
+    *("test_node_flow", "test_outside_jobs", "test_forge_circle", "engine/test_streamlit_team"),
+    *("engine/test_todo_mode", "engine/test_todo_questions"),
     *("engine/test_build_fixes", "engine/test_other_starts", "services/forges/test_tickets"),
     *("services/forges/test_requests", "services/forges/test_polling", "services/forges/test_reviewing"),
 )
