@@ -1,12 +1,8 @@
 """The page of a chat: who said what, what was done, what waits, and what may be said."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -21,8 +17,9 @@ from projects.services.insight import replays
 from projects.services.work import chats
 from projects.workers import queue
 from tests.factories import make_project, make_user, owner_of
-from tests.projects.engine.test_chat import Person
-from tests.replying_model import replying_model
+from tests.projects.engine.talking import Person, answering
+from tests.rows import fresh
+from tests.texts import shows
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 REPLIES = [
@@ -42,18 +39,11 @@ def project(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> P
 def run(project: Project, settings: Any) -> Run:
     """A chat that waits for leave to write."""
     run = engine.new_chat(project, by=owner_of(project))
-    with answering(settings):
+    with answering(settings, REPLIES):
         chats.send(run, by=owner_of(project), text="Create hello.py\n<b>now</b>")
         chat_jobs.chat_turn(run.pk)
     run.refresh_from_db()
     return run
-
-
-@contextmanager
-def answering(settings: Any, replies: Sequence[str] = REPLIES) -> Iterator[None]:
-    with replying_model(replies) as model:
-        settings.MODEL_URLS = {**settings.MODEL_URLS, "ollama": model.url}
-        yield
 
 
 @pytest.fixture
@@ -76,8 +66,7 @@ def steps_in(html: str) -> list[str]:
 
 def test_a_chat_is_read_as_a_conversation(client: Client, run: Run) -> None:
     html = read(client, f"/runs/{run.pk}")
-    assert "<em>look</em>" in html
-    assert "&lt;b&gt;now&lt;/b&gt;" in html
+    shows(html, "<em>look</em>", "&lt;b&gt;now&lt;/b&gt;")
     assert "<img" not in html
     assert "WRITE:" not in html
     assert steps_in(html)[:3] == [
@@ -85,9 +74,7 @@ def test_a_chat_is_read_as_a_conversation(client: Client, run: Run) -> None:
         "write hello.py waiting for you",
         "exec python a.py waiting",
     ]
-    assert "May it create hello.py?" in html
-    assert 'value="session"' in html
-    assert "The model waits for your answer." in html
+    shows(html, "May it create hello.py?", 'value="session"', "The model waits for your answer.")
     stream = read(client, f"/runs/{run.pk}?view=stream").partition('id="stream"')[2].partition("</section>")[0]
     assert "I write it." in stream
     assert f"run {run.pk}" in read(client, f"/audit/{run.pk}").lower()
@@ -99,8 +86,7 @@ def test_the_question_is_answered_on_the_page_and_once(client: Client, run: Run)
     address = f"/runs/{run.pk}/answer/{asked.pk}"
     assert client.post(address, {"leave": "perhaps"}).status_code == 422
     assert client.post(address, {"leave": "session"}).headers["Location"] == f"/runs/{run.pk}#newest"
-    asked.refresh_from_db()
-    assert (asked.status, asked.payload["leave"]) == ("approved", "session")
+    assert (fresh(asked).status, asked.payload["leave"]) == ("approved", "session")
     late = client.post(address, {"leave": "no"}, headers={"Accept": "application/json"})
     assert late.status_code == 409
     assert "Decided elsewhere" in late.json()["why"]
@@ -127,14 +113,10 @@ def test_a_chat_that_is_open_elsewhere_says_so_and_keeps_the_words(client: Clien
         refused = client.post(f"/runs/{run.pk}/say", {"text": "Are you there?"})
     assert refused.status_code == 409
     html = refused.content.decode()
-    assert "This chat is open in a terminal" in html
-    assert ">Are you there?</textarea>" in html
-    assert "aiswe chat --resume" in html
+    shows(html, "This chat is open in a terminal", ">Are you there?</textarea>", "aiswe chat --resume")
 
 
-def test_a_chat_begins_on_the_page_of_its_project_and_is_listed_by_its_first_words(
-    client: Client, project: Project, run: Run
-) -> None:
+def test_a_chat_begins_on_its_projects_page_and_is_listed_there(client: Client, project: Project, run: Run) -> None:
     assert "New chat" in read(client, f"/p/{project.pk}/")
     made = client.post(f"/p/{project.pk}/chats")
     new = Run.objects.latest("pk")
@@ -142,9 +124,7 @@ def test_a_chat_begins_on_the_page_of_its_project_and_is_listed_by_its_first_wor
     assert "Say what you want to be done." in read(client, f"/runs/{new.pk}")
     for path in ("/runs", f"/p/{project.pk}/"):
         html = read(client, path)
-        assert f"Chat {run.pk}</a>" in html
-        assert "Create hello.py &lt;b&gt;now&lt;/b&gt;" in html
-        assert "your turn" in html
+        shows(html, f"Chat {run.pk}</a>", "Create hello.py &lt;b&gt;now&lt;/b&gt;", "your turn")
 
 
 def test_who_may_only_look_sees_no_way_to_write(client: Client, project: Project, run: Run) -> None:
@@ -160,14 +140,12 @@ def test_who_may_only_look_sees_no_way_to_write(client: Client, project: Project
 
 
 def test_a_turn_that_broke_off_can_be_gone_on_with(client: Client, project: Project, settings: Any) -> None:
-    settings.MODEL_URLS = {**settings.MODEL_URLS, "ollama": "http://127.0.0.1:9"}
     run = engine.new_chat(project, by=owner_of(project))
     client.post(f"/runs/{run.pk}/say", {"text": "Hello?"})
     assert "waits for a free worker" in read(client, f"/runs/{run.pk}")
     chat_jobs.chat_turn(run.pk)
     html = read(client, f"/runs/{run.pk}")
-    assert "No model server answers" in html
-    assert ">Go on</button>" in html
+    shows(html, "No model server answers", ">Go on</button>")
     with answering(settings, ["Hello."]):
         client.post(f"/runs/{run.pk}/resume")
         chat_jobs.chat_turn(run.pk)
@@ -185,8 +163,7 @@ def replay(run: Run, project: Project) -> Run:
 
 def test_a_chat_is_replayed_as_a_conversation_and_looked_at_as_it_was(client: Client, run: Run, replay: Run) -> None:
     html = read(client, f"/runs/{replay.pk}")
-    assert "<em>look</em>" in html
-    assert "This is a replay: nobody reads what is said to it." in html
+    shows(html, "<em>look</em>", "This is a replay: nobody reads what is said to it.")
     first = run.events.get(type="human.message").seq
     then = read(client, f"/runs/{run.pk}?view=conversation&at={first}")
     assert "Create hello.py" in then
@@ -194,15 +171,12 @@ def test_a_chat_is_replayed_as_a_conversation_and_looked_at_as_it_was(client: Cl
     assert "Go back to live to write." in then
 
 
-def test_a_long_chat_shows_its_newest_turns_and_leads_to_the_earlier_ones(
-    client: Client, project: Project, settings: Any
-) -> None:
+def test_a_long_chat_shows_new_turns_and_links_earlier_ones(client: Client, project: Project, settings: Any) -> None:
     run = engine.new_chat(project, by=owner_of(project))
     with (
-        replying_model(lambda asked: "<<READ: a>>" if "Number" in asked[-1]["content"] else "Done.") as model,
+        answering(settings, lambda asked: "<<READ: a>>" if "Number" in asked[-1]["content"] else "Done."),
         engine.open_chat(run, by=owner_of(project), surface=Person("session")) as opened,
     ):
-        settings.MODEL_URLS = {**settings.MODEL_URLS, "ollama": model.url}
         for number in range(22):
             opened.say(f"Number {number}.")
     html = read(client, f"/runs/{run.pk}")

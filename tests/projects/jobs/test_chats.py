@@ -1,10 +1,5 @@
 """Chats in the dashboard: words begin a turn, questions wait for an answer, and it goes on exactly where it was."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,31 +15,13 @@ from projects.services.decisions import approvals
 from projects.services.planning import runs
 from projects.services.work import chats, transcripts
 from projects.storage.paths import repository_of
-from tests.factories import make_project, make_user, owner_of
-from tests.projects.engine.test_chat import Person
+from tests.factories import make_user, owner_of
+from tests.projects.engine.talking import Person, answering
 from tests.projects.jobs_driver import Driver
-from tests.replying_model import Reply, ReplyingModel, replying_model
+from tests.rows import fresh
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 HELLO = "I write it.\n<<WRITE: hello.py>>\nprint('Hello')\n<</WRITE>>\nThat is all."
-
-
-@pytest.fixture
-def project(tmp_path: Path, settings: Any) -> Project:
-    settings.AISWE_HOME = tmp_path / "home"
-    return make_project("Workspace")
-
-
-@pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
-    return Driver(monkeypatch)
-
-
-@contextmanager
-def answering(settings: Any, replies: Sequence[str] | Reply) -> Iterator[ReplyingModel]:
-    with replying_model(replies) as model:
-        settings.MODEL_URLS = {**settings.MODEL_URLS, "ollama": model.url}
-        yield model
 
 
 def chat_in(project: Project) -> Run:
@@ -73,9 +50,7 @@ def steps_of(run: Run) -> list[tuple[str, str]]:
     return [(step.title, step.state) for step in found]
 
 
-def test_words_begin_a_turn_and_leave_is_a_question_that_lets_it_go_on(
-    project: Project, driver: Driver, settings: Any
-) -> None:
+def test_words_begin_a_turn_and_leave_lets_it_go_on(project: Project, driver: Driver, settings: Any) -> None:
     run = chat_in(project)
     with answering(settings, [HELLO, "It is there."]) as model:
         say(run, driver, "Create hello.py")
@@ -123,10 +98,7 @@ def test_yes_for_the_session_holds_and_a_no_needs_no_reason(project: Project, dr
 
 
 @pytest.mark.bubblewrap
-def test_a_command_whose_files_are_asked_about_later_is_run_once(
-    project: Project, driver: Driver, settings: Any
-) -> None:
-    settings.SANDBOX_BACKEND = "bubblewrap"
+def test_a_command_whose_files_are_asked_about_runs_once(project: Project, driver: Driver, settings: Any) -> None:
     run = chat_in(project)
     with answering(settings, ["<<EXEC: echo made > out.txt>>", "Done."]) as model:
         say(run, driver, "Make out.txt")
@@ -152,9 +124,7 @@ def test_a_question_of_the_model_is_answered_from_the_queue(project: Project, dr
         assert "The person answered: yes." in model.last()
 
 
-def test_a_plan_waits_for_its_yes_is_made_anew_with_words_and_then_followed(
-    project: Project, driver: Driver, settings: Any
-) -> None:
+def test_a_plan_waits_for_its_yes_and_is_made_anew_with_words(project: Project, driver: Driver, settings: Any) -> None:
     run = chat_in(project)
     replies = ["1. Write hello.py", "1. Write hello.py\n2. Explain it", HELLO, "Done.", "It prints Hello."]
     with answering(settings, replies) as model:
@@ -171,7 +141,6 @@ def test_a_plan_waits_for_its_yes_is_made_anew_with_words_and_then_followed(
 
 
 def test_without_a_model_the_page_says_so_and_it_goes_on_later(project: Project, driver: Driver, settings: Any) -> None:
-    settings.MODEL_URLS = {**settings.MODEL_URLS, "ollama": "http://127.0.0.1:9"}
     run = chat_in(project)
     say(run, driver, "Hello?")
     found = chats.standing(run, Chat.objects.get(run=run))
@@ -209,9 +178,7 @@ def test_the_mode_and_the_persons_own_commands(project: Project, driver: Driver,
     ]
 
 
-def test_a_job_that_comes_while_another_holds_the_chat_changes_nothing(
-    project: Project, driver: Driver, settings: Any
-) -> None:
+def test_a_job_changes_nothing_while_another_holds_the_chat(project: Project, driver: Driver, settings: Any) -> None:
     run = chat_in(project)
     person = Person()
     person.place = Chat.DASHBOARD  # type: ignore[attr-defined]
@@ -219,8 +186,7 @@ def test_a_job_that_comes_while_another_holds_the_chat_changes_nothing(
         Chat.objects.filter(run=run).update(words="Hello?")
         driver.waiting.append((chats.JOB, (run.pk,)))
         driver.work()
-        run.refresh_from_db()
-        assert run.status == Run.Status.RUNNING
+        assert fresh(run).status == Run.Status.RUNNING
     assert not run.events.filter(type=ErrorRaised.type).exists()
     assert Chat.objects.get(run=run).words == "Hello?"
 
@@ -234,9 +200,7 @@ def test_a_turn_without_an_end_ends_in_a_sentence(project: Project, driver: Driv
     assert not chats.standing(run, Chat.objects.get(run=run)).unfinished
 
 
-def test_a_stopped_turn_is_given_up_when_something_else_is_said(
-    project: Project, driver: Driver, settings: Any
-) -> None:
+def test_a_stopped_turn_is_given_up_when_other_words_come(project: Project, driver: Driver, settings: Any) -> None:
     run = chat_in(project)
     with answering(settings, [HELLO, "Hello to you."]):
         say(run, driver, "Create hello.py")
@@ -247,9 +211,7 @@ def test_a_stopped_turn_is_given_up_when_something_else_is_said(
     assert steps_of(run) == [("write hello.py", "skipped")]
 
 
-def test_a_chat_that_is_open_elsewhere_takes_no_words_and_is_left_alone_by_the_sweep(
-    project: Project, driver: Driver, settings: Any
-) -> None:
+def test_a_chat_open_elsewhere_takes_no_words_and_is_not_swept(project: Project, driver: Driver, settings: Any) -> None:
     run = chat_in(project)
     by = owner_of(project)
     with engine.open_chat(run, by=by, surface=Person()):
@@ -278,8 +240,7 @@ def test_a_turn_whose_worker_died_is_found_by_the_sweep(project: Project, driver
     with answering(settings, ["Hello."]):
         upkeep.sweep()
         driver.work()
-    run.refresh_from_db()
-    assert run.status == Run.Status.PAUSED
+    assert fresh(run).status == Run.Status.PAUSED
     assert Chat.objects.get(run=run).state["exchanges"][0]["response"] == "Hello."
 
 
