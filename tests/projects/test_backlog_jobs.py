@@ -1,7 +1,5 @@
 """A ticket on its way from the backlog to a merge, by the real jobs, with a window that closes in the middle."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +14,10 @@ from projects.services.backlog import hours, items, scheduler
 from projects.services.backlog.forecast import State, progress_of
 from tests.factories import make_project
 from tests.projects.jobs_driver import REAL_JOBS, Driver, small_replies, write_scenario
+from tests.rows import fresh
 
 pytestmark = REAL_JOBS
 TICKET = "add(a, b) shall give the sum of two numbers."
-
-
-@pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
-    return Driver(monkeypatch)
 
 
 def assigned(folder: Path, **settings: Any) -> Project:
@@ -46,9 +40,7 @@ def test_a_ticket_of_a_project_without_approvals_is_merged_by_itself(tmp_path: P
     assert SiteEvent.objects.filter(actor="scheduler", action="backlog.begun").count() == 1
 
 
-def test_a_window_that_closes_lets_the_step_end_and_nothing_is_paid_twice(
-    tmp_path: Path, driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_closing_window_lets_the_step_end(tmp_path: Path, driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     project = assigned(tmp_path, autonomy="none")
     complete, shut = ModelRunner.complete, []
 
@@ -77,8 +69,7 @@ def test_a_window_that_closes_lets_the_step_end_and_nothing_is_paid_twice(
     shut.append(True)
     upkeep.sweep()
     driver.work()
-    run.refresh_from_db()
-    assert (run.status, run.left_out) == (Run.Status.FINISHED, 0)
+    assert (fresh(run).status, run.left_out) == (Run.Status.FINISHED, 0)
     assert run.usages.count() == 3  # tests, code, review: as without the pause
     scheduler.advance_all(timezone.now())
     assert project.backlog.get().done_at is not None

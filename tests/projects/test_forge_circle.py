@@ -3,12 +3,9 @@
 Everything is real but the model: git over https, the forge's API, its signed webhooks, the jobs and the sandbox.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -24,10 +21,10 @@ from projects.services.planning.request_work import starts_at
 from projects.services.repositories.importing import CodeSource, import_project
 from projects.storage.paths import repository_of
 from tests.factories import PRD, make_user
-from tests.forge_server import KINDS, ServedForge
+from tests.forge_server import ServedForge
 from tests.forge_server.server import SentHook
 from tests.projects.jobs_driver import NAMES, REAL_JOBS, Driver, reply, small_replies, write_scenario
-from tests.projects.services.forges.served import running
+from tests.rows import fresh
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = REAL_JOBS
@@ -37,18 +34,11 @@ THREE = "from calc import add\n\n\ndef test_three():\n    assert add(1, 2, 3) ==
 PLAN = "plan/planner-structure"
 
 
-@pytest.fixture(params=KINDS)
-def served(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> Iterator[ServedForge]:
-    yield from running(request.param, tmp_path, monkeypatch, settings)
-
-
 @pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
+def driver(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Driver:
     for name in ("read_request", "tend"):
         monkeypatch.setitem(NAMES, f"projects.forge_jobs.{name}", getattr(forge_jobs, name))
-    return Driver(monkeypatch)
+    return driver
 
 
 def recorded_change(folder: Path) -> str:
@@ -156,7 +146,6 @@ def test_a_repository_is_imported_built_asked_to_be_merged_changed_on_a_comment_
     merge = shop.merge(request.number)
     told(served.sent[known:])
     driver.work()
-    request.refresh_from_db()
-    assert request.state == PullRequest.State.MERGED
+    assert fresh(request).state == PullRequest.State.MERGED
     assert SiteEvent.objects.get(action="request.merged").detail["merge_commit"] == merge
     assert not ForgeDelivery.objects.filter(handled_at=None).exists()

@@ -1,9 +1,6 @@
 """A program in TypeScript goes from a document to merged code: tested, repaired, scanned, with everything real but the
 model."""
 
-from __future__ import annotations
-
-import json
 import subprocess
 
 from projects.models import Attempt, Event, Run, Task
@@ -12,26 +9,22 @@ from projects.storage import paths
 from sandbox.node_env import find_node_modules
 from tests.factories import PRD, make_project, owner_of
 from tests.needs import missing
-from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, write_scenario
+from tests.projects.jobs_driver import APPROVED, REAL_JOBS, plan_of, planned_task, write_scenario
 
 pytestmark = REAL_JOBS
 DIAGNOSIS = (
     "## Diagnosis\nCause: done ones are counted too\nEvidence: AssertionError\nHypothesis: a filter helps\n"
     "Plan: count open ones\n"
 )
-TASK = {
-    "key": "T-01",
-    "title": "A list of things to do",
-    "description": "Add and finish things to do, and count the open ones",
-    "kind": "code",
-    "agent": "coder",
-    "minutes": 30,
-    "requirements": ["FR-01", "FR-02"],
-    "needs": [],
-    "expects": "open() counts what is not done",
-    "files": ["src/todo.ts", "tests/todo.test.ts"],
-    "packages": [],
-}
+
+
+TASK = planned_task(
+    "T-01",
+    **{"title": "A list of things to do", "description": "Add and finish things to do, and count the open ones"},
+    **{"expects": "open() counts what is not done", "files": ["src/todo.ts", "tests/todo.test.ts"]},
+)
+
+
 TESTS = """import { test } from "node:test";
 import assert from "node:assert/strict";
 import { TodoList } from "../src/todo.ts";
@@ -84,7 +77,7 @@ def written(path: str, text: str) -> str:
 REPLIES = {
     "plan/planner-infer": '{"requirements": []}',
     "plan/planner-plan": "One file does it.",
-    "plan/planner-structure": json.dumps({"tasks": [TASK], "notes": ""}),
+    "plan/planner-structure": plan_of(TASK),
     "T-01/tester-tests": written("tests/todo.test.ts", TESTS),
     "T-01/coder-code": written("src/todo.ts", CODE),
     "T-01/coder-repair": DIAGNOSIS
@@ -93,11 +86,10 @@ REPLIES = {
 }
 
 
-def test_a_typescript_program_is_planned_tested_repaired_and_merged(tmp_path, monkeypatch, settings):
+def test_a_typescript_program_is_planned_tested_repaired_and_merged(tmp_path, driver, settings):
     settings.SANDBOX_BACKEND = "bubblewrap"  # an engine that other tests started has no image with Node
     if find_node_modules() is None:
         missing("the tools of Node for sandboxes: make install with npm on the PATH")
-    driver = Driver(monkeypatch)
     project = make_project("Todo", model=write_scenario(tmp_path / "scenario", REPLIES), autonomy="none")
     document = documents.upload_document(project, PRD.encode(), "prd.md", by=owner_of(project))
     runs.start_planning(document, by=owner_of(project))

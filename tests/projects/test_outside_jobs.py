@@ -1,7 +1,5 @@
 """A project whose code another agent writes: asked for, built, merged, and all of it on a sound trail."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 
@@ -15,7 +13,8 @@ from projects.services.planning import documents, plans, projects, runs
 from projects.storage import paths
 from tests.agents.outside.support import stand_in
 from tests.factories import PRD, make_project, owner_of
-from tests.projects.jobs_driver import REAL_JOBS, Driver, small_replies, write_scenario
+from tests.projects.jobs_driver import REAL_JOBS, small_replies, write_scenario
+from tests.rows import fresh
 
 pytestmark = REAL_JOBS
 GOOD = '"""Sums."""\n\n\ndef add(a: int, b: int) -> int:\n    """a + b."""\n    return a + b\n'
@@ -37,8 +36,8 @@ def helper(settings, tmp_path):
     settings.AGENTS_FILE = str(file)
 
 
-def test_a_person_allows_what_leaves_the_machine_and_the_work_is_merged(tmp_path, monkeypatch, helper):
-    driver, replies = Driver(monkeypatch), small_replies("T-01")
+def test_a_person_allows_what_leaves_the_machine_and_the_work_is_merged(tmp_path, driver, helper):
+    replies = small_replies("T-01")
     del replies["T-01/coder-code"]
     project = make_project("Sums", model=write_scenario(tmp_path / "scenario", replies))
     by = owner_of(project)
@@ -57,8 +56,7 @@ def test_a_person_allows_what_leaves_the_machine_and_the_work_is_merged(tmp_path
     assert asked.title == "May helper send this project's code to api.example.org?"
     approvals.decide(asked, by=by, yes=True)
     driver.work()
-    run.refresh_from_db()
-    assert run.status == Run.Status.FINISHED
+    assert fresh(run).status == Run.Status.FINISHED
     assert [task.status for task in run.tasks.all()] == [Task.Status.MERGED]
     line = paths.repository_of(project, run)
     assert line.read(line.head(), "calc.py") == GOOD

@@ -15,7 +15,7 @@ from projects.services.work import sub_tasks, tasks
 from projects.services.work.graphs import RunGraph
 from projects.storage import paths
 from tests.factories import PRD, make_project, owner_of
-from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, reply, small_replies, write_scenario
+from tests.projects.jobs_driver import APPROVED, REAL_JOBS, reply, small_replies, write_scenario
 
 pytestmark = REAL_JOBS
 
@@ -35,11 +35,6 @@ REPLIES = {
     "T-01.1/coder-code": reply("plus.py", PLUS),
     "T-01.1/reviewer-review": APPROVED,
 }
-
-
-@pytest.fixture
-def driver(monkeypatch):
-    return Driver(monkeypatch)
 
 
 def building(tmp_path, driver, autonomy: str, **replies: str) -> Run:

@@ -1,7 +1,5 @@
 """Running the same thing in many threads at once, each with a database connection of its own."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any

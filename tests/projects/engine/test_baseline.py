@@ -1,7 +1,5 @@
 """The baseline of an imported repository, measured in the real sandbox."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
 from sandbox.test_report import Failure, TestReport
 from sandbox.test_setup import TestSetup
 from tests.needs import missing
+from tests.rows import fresh
 
 setup_of = test_setup_of  # under a name that pytest does not take for a test
 del test_setup_of
@@ -55,12 +54,6 @@ def test_now_and_then(n, tmp_path_factory):
 }
 
 
-@pytest.fixture
-def anna(settings: Any, tmp_path: Path) -> User:
-    settings.AISWE_HOME, settings.SANDBOX_BACKEND = tmp_path / "home", "bubblewrap"
-    return User.objects.create_superuser("anna")
-
-
 def imported(tmp_path: Path, files: dict[str, str], by: User, **options: Any) -> Project:
     folder = tmp_path / "code"
     for path, text in files.items():
@@ -89,9 +82,7 @@ def test_a_baseline_tells_what_passes_fails_and_flickers_and_tasks_get_it(tmp_pa
         accept_without_tests(project, by=anna)
 
 
-def test_a_test_that_fails_before_it_begins_is_listed_with_its_reason(
-    tmp_path: Path, anna: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_test_that_never_began_is_listed(tmp_path: Path, anna: User, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = {"test_a.py::test_a": Failure("test_a.py::test_a (setup)", "unsupported locale", "")}
     report = TestReport(passed=1, errors=1, failing=tuple(failed), failures=tuple(failed.values()))
     monkeypatch.setattr(Python, "run_tests", lambda *_, measured, **__: report)
@@ -190,9 +181,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     return asked
 
 
-def test_unknown_packages_are_one_question_and_its_yes_allows_each(
-    tmp_path: Path, anna: User, fetched: list[list[str]]
-) -> None:
+def test_unknown_packages_are_one_question_for_all(tmp_path: Path, anna: User, fetched: list[list[str]]) -> None:
     project = imported(tmp_path, {"tests/test_a.py": "import zzz_one, zzz_two, freezegun\n"}, anna)
     assert measure(project).status == Baseline.Status.MEASURING
     assert measure(project).problem == "Waits for an answer about packages: zzz-one, zzz-two."
@@ -204,9 +193,7 @@ def test_unknown_packages_are_one_question_and_its_yes_allows_each(
     assert (setup_of(project).test_seconds, setup_of(project).suite_seconds) == (100, 300)
 
 
-def test_a_no_leaves_the_tests_among_the_failures_and_is_not_asked_again(
-    tmp_path: Path, anna: User, fetched: list[list[str]]
-) -> None:
+def test_a_no_leaves_the_failures_and_is_not_asked_again(tmp_path: Path, anna: User, fetched: list[list[str]]) -> None:
     project = imported(tmp_path, {"tests/test_a.py": "import zzz_one\n"}, anna)
     measure(project)
     decide(Approval.objects.get(), by=anna, yes=False, reason="unknown")
@@ -214,14 +201,11 @@ def test_a_no_leaves_the_tests_among_the_failures_and_is_not_asked_again(
     assert (fetched, Approval.objects.count()) == ([], 1)
 
 
-def test_a_question_that_a_later_measurement_does_not_need_is_closed(
-    tmp_path: Path, anna: User, fetched: list[list[str]]
-) -> None:
+def test_a_question_without_need_any_more_is_closed(tmp_path: Path, anna: User, fetched: list[list[str]]) -> None:
     project = imported(tmp_path, {"test_a.py": ""}, anna)
     asked = ask(project, kind=Approval.Kind.PACKAGE, subject="rich", title="Install rich?")
     assert measure(project).status == Baseline.Status.READY
-    asked.refresh_from_db()
-    assert asked.status == Approval.Status.CLOSED
+    assert fresh(asked).status == Approval.Status.CLOSED
 
 
 def test_nobody_is_asked_about_a_package_that_does_not_exist(
@@ -249,9 +233,7 @@ def test_what_is_only_of_use_is_worth_no_question(tmp_path: Path, anna: User, fe
     assert not Approval.objects.exists()
 
 
-def test_a_listed_package_that_needs_an_unlisted_one_asks_for_that_one(
-    tmp_path: Path, anna: User, fetched: list[list[str]]
-) -> None:
+def test_what_a_listed_package_needs_is_asked_for(tmp_path: Path, anna: User, fetched: list[list[str]]) -> None:
     project = imported(tmp_path, {"test_a.py": "import rich\n"}, anna)
     assert measure(project).status == Baseline.Status.MEASURING
     assert names_asked(Approval.objects.get()) == ["needed-by-rich"]

@@ -1,7 +1,5 @@
 """From a log to a planned fix: what is seen to fail here is planned, anything else waits for a person."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +31,6 @@ TRACE = """Traceback (most recent call last):
     return sum(prices)
 TypeError: unsupported
 """
-
-
-@pytest.fixture
-def anna(settings: Any, tmp_path: Path) -> User:
-    settings.AISWE_HOME, settings.SANDBOX_BACKEND = tmp_path / "home", "bubblewrap"
-    return User.objects.create_superuser("anna")
 
 
 @pytest.fixture

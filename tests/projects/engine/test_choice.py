@@ -1,7 +1,5 @@
 """Whose word counts in the choice of models: the project's, then the persona's, then the installation's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

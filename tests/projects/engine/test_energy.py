@@ -1,7 +1,5 @@
 """The meter on files like those of the kernel, and on a stand-in for the NVML library."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run goes on with exactly the words it had, while the stream shows them without secrets."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.contracts import Stopped

@@ -1,7 +1,5 @@
 """A recording as the configured model is played in every project, and is called a recording everywhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +37,7 @@ def test_its_runs_are_called_recordings(recorded: str, enqueued: list[Any]) -> N
     assert runs.start_planning(document, by=document.project.created_by).recording
 
 
-def test_a_run_that_was_begun_with_a_model_is_called_a_recording_from_its_first_played_word_on(
-    settings: Any, tmp_path: Path
-) -> None:
+def test_a_run_is_called_a_recording_from_its_first_played_word_on(settings: Any, tmp_path: Path) -> None:
     run = Run.objects.create(project=make_project())
     engine.label(run)
     assert not Run.objects.get(pk=run.pk).recording

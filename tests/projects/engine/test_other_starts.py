@@ -1,7 +1,5 @@
 """An upgrade is planned once a resolver agrees, and pages that name what went away are found."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +45,7 @@ def resolving(monkeypatch: pytest.MonkeyPatch, answer: Resolution) -> list[list[
     return asked
 
 
-def test_an_upgrade_is_planned_with_what_the_resolver_chose(
-    shop: Project, anna: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_upgrade_is_what_the_resolver_chose(shop: Project, anna: User, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = resolving(monkeypatch, Resolution("uv", ("humanize==4.9.0", "idna==3.7")))
     run = upgrade(shop, "Humanize", "4.9.0", by=anna)
     assert asked == [["idna>=3; python_version > '3'", "humanize==4.9.0"]]
@@ -61,9 +57,7 @@ def test_an_upgrade_is_planned_with_what_the_resolver_chose(
     assert "natural_list is new" in text
 
 
-def test_what_does_not_fit_or_is_not_listed_is_refused(
-    shop: Project, anna: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_does_not_fit_or_is_unknown_is_refused(shop: Project, anna: User, monkeypatch: pytest.MonkeyPatch) -> None:
     resolving(monkeypatch, Resolution("uv", said="No solution"))
     with pytest.raises(BadInput, match="uv finds no choice with humanize==9"):
         upgrade(shop, "humanize", "9", by=anna)

@@ -1,7 +1,5 @@
 """Questions about a project, with a real repository and a real Chroma."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +20,7 @@ from projects.services.memory import lessons
 from projects.services.planning.deleting import delete_project
 from projects.services.repositories.importing import CodeSource, import_project
 from projects.storage.paths import repository_of
-from tests.factories import make_run
+from tests.factories import make_project, make_run, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)  # jobs close their connections
 
@@ -63,21 +61,15 @@ def rows(project: Any) -> dict[str, dict[str, Any]]:
     return {about["symbol"]: about for about in got["metadatas"] if about}
 
 
-def test_the_code_comes_before_the_test_that_uses_the_words_of_the_question(project: Any) -> None:
+def test_code_constants_documents_and_libraries_are_found_code_before_its_test(project: Any, home: Path) -> None:
     found = questions.search(project, "How much less do regular customers pay, their discount?")
     assert next((one.path, one.symbol, one.line) for one in found.places) == ("shop/basket.py", "Basket", 4)
     assert "tests/test_basket.py" in [one.path for one in found.places]
     assert (found.answer, found.notes) == (None, [])
-
-
-def test_constants_and_documents_are_found_too(project: Any) -> None:
     [limit, *_] = questions.search(project, "What is the limit of articles in one basket?").places
     assert (limit.path, limit.line) == ("shop/basket.py", 1)
     [returns, *_] = questions.search(project, "Can articles be sent back?").places
     assert (returns.path, returns.kind, returns.symbol) == ("README.md", "document", "Shop > Returns")
-
-
-def test_documentation_of_libraries_is_found_and_is_not_in_the_repository(project: Any, home: Path) -> None:
     (home / "docs").mkdir(parents=True, exist_ok=True)
     (home / "docs" / "payments.md").write_text("# Payments\n\nA chargeback is answered within a week.\n")
     [place, *_] = questions.search(project, "How is a chargeback answered?").places
@@ -140,9 +132,7 @@ def test_a_process_that_does_not_own_the_memory_searches_a_copy_of_it(project: A
         owner.close()
 
 
-def test_with_workers_of_their_own_a_page_takes_a_copy_and_leaves_the_memory_to_them(
-    project: Any, settings: Any
-) -> None:
+def test_with_workers_a_page_takes_a_copy_and_leaves_the_memory_to_them(project: Any, settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     assert "cannot be read" in questions.search(project, "discount of customers").notes[0]
     assert not lessons.store().folder.path.exists()
@@ -222,9 +212,7 @@ def test_what_the_model_names_comes_first_and_its_tokens_are_on_record(project: 
         ('{"best": [77]}', "The model's reply names no place."),
     ],
 )
-def test_without_a_usable_reply_the_searchs_order_stays_and_the_reason_is_said(
-    project: Any, model: Any, reply: Any, why: str
-) -> None:
+def test_without_a_usable_reply_the_order_stays_and_says_why(project: Any, model: Any, reply: Any, why: str) -> None:
     plain = questions.search(project, "discount of customers")
     model(reply)
     found = ordered(project)
@@ -242,13 +230,13 @@ def test_a_model_that_works_for_a_run_is_not_held_up_by_a_question(project: Any,
     assert ordered(project).first == [1]
 
 
-def test_a_recording_and_whoever_may_start_no_run_are_not_asked_for_an_order(
-    project: Any, django_user_model: Any, monkeypatch: Any
-) -> None:
+def test_whoever_may_start_no_run_and_a_recording_cost_no_model_call(project: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(questions, "runner", lambda: pytest.fail("a model was asked"))
-    found = questions.search(project, "discount")
-    questions.order(project, "discount", found, by=django_user_model.objects.create_user("stranger"))
+    found, stranger = questions.search(project, "discount"), make_user("stranger")
+    questions.order(project, "discount", found, by=stranger)
     assert found.order == "Ordered by words and vectors."
+    questions.answer(project, "discount", found, by=stranger)
+    assert "does not include run.start" in found.notes[-1]
     monkeypatch.setattr(type(project), "is_recording", True)
     assert not questions.may_order(project, found, by=project.memberships.first().user)
 
@@ -282,22 +270,9 @@ def test_without_an_answer_there_are_places_and_the_reason(project: Any, model: 
     assert found.notes[-1] in ("No model answered: no server answers.", "The model's answer was empty.")
 
 
-def test_whoever_may_start_no_run_costs_no_model_call(project: Any, django_user_model: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(questions, "runner", lambda: pytest.fail("a model was asked"))
-    found = questions.search(project, "discount")
-    questions.answer(project, "discount", found, by=django_user_model.objects.create_user("stranger"))
-    assert "does not include run.start" in found.notes[-1]
-
-
-@pytest.mark.parametrize("question", ["", "  ", "x" * 201])
-def test_a_question_has_words_and_an_end(project: Any, question: str) -> None:
-    with pytest.raises(BadInput, match="at most 200 characters"):
-        questions.search(project, question)
-
-
-def test_a_project_without_code_says_so(project: Any) -> None:
-    from projects.services.planning.projects import create_project
-
-    empty = create_project("Empty", by=project.memberships.first().user)
+def test_a_question_has_words_and_an_end_and_a_project_code(project: Any) -> None:
+    for question in ("", "  ", "x" * 201):
+        with pytest.raises(BadInput, match="at most 200 characters"):
+            questions.search(project, question)
     with pytest.raises(NotFound, match="has no code yet"):
-        questions.search(empty, "discount")
+        questions.search(make_project("Empty"), "discount")

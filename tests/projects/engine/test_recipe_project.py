@@ -1,8 +1,5 @@
 """A project that starts from a recipe, to merged code: its service is started in the sandbox and asked over HTTP."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ from projects.services.planning import documents, plans, runs
 from projects.services.repositories.recipes import started_project
 from projects.storage.paths import repository_of
 from tests.factories import make_user
-from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, reply, write_scenario
+from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, plan_of, planned_task, reply, write_scenario
 
 pytestmark = REAL_JOBS
 PRD = "# Shop\n\nFR-01 The API shall tell the price of two pens in cents at /prices/pens.\n"
@@ -56,23 +53,19 @@ def health() -> dict[str, str]:
     """Tell that the service answers."""
     return {"status": "ok"}
 '''
-TASK = {
-    "key": "T-01",
-    "title": "Prices",
-    "description": "GET /prices/pens",
-    "kind": "code",
-    "agent": "coder",
-    "minutes": 20,
-    "requirements": ["FR-01"],
-    "needs": [],
-    "expects": "the price in cents",
-    "files": ["shop/routes/prices.py", "shop/main.py"],
-    "packages": ["fastapi"],
-}
+
+
+TASK = planned_task(
+    "T-01",
+    **{"title": "Prices", "description": "GET /prices/pens", "requirements": ["FR-01"], "packages": ["fastapi"]},
+    **{"expects": "the price in cents", "files": ["shop/routes/prices.py", "shop/main.py"]},
+)
+
+
 REPLIES = {
     "plan/planner-infer": '{"requirements": []}',
     "plan/planner-plan": "One router.",
-    "plan/planner-structure": json.dumps({"tasks": [TASK], "notes": ""}),
+    "plan/planner-structure": plan_of(TASK),
     "T-01/tester-tests": reply("tests/test_prices.py", TESTS),
     "T-01/coder-code": reply("shop/routes/prices.py", ROUTER) + reply("shop/main.py", MAIN),
     "T-01/reviewer-review": APPROVED,

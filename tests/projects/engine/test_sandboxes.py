@@ -1,7 +1,5 @@
 """The sandbox of a project: its choice of backend, its limits, and the ones that stand ready."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

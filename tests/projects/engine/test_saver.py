@@ -1,7 +1,5 @@
 """LangGraph's own conformance suite, and what it does not ask."""
 
-from __future__ import annotations
-
 import operator
 import threading
 from collections.abc import AsyncIterator

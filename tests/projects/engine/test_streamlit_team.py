@@ -1,7 +1,5 @@
 """From "Build a CRM" to a merged Streamlit app: a blueprint, a person's yes, proven fragments, tests, review."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

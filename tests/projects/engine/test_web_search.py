@@ -1,7 +1,5 @@
 """The web search that the settings choose, what the doctor says of it, and that its key is shown nowhere."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -23,19 +23,23 @@ from projects.services.work import leases, tasks
 from projects.storage import paths
 from projects.workers.owners import is_alive, this_worker
 from tests.factories import PRD, make_project, owner_of
-from tests.projects.jobs_driver import REAL_JOBS, Driver, reply, small_plan, small_replies, write_scenario
+from tests.projects.jobs_driver import (
+    REAL_JOBS,
+    plan_of,
+    planned_task,
+    reply,
+    small_plan,
+    small_replies,
+    write_scenario,
+)
+from tests.rows import fresh
 
 pytestmark = REAL_JOBS
 
 
-@pytest.fixture
-def driver(monkeypatch):
-    return Driver(monkeypatch)
-
-
-def upload(tmp_path, replies):
-    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", replies))
-    document = documents.upload_document(project, PRD.encode(), "prd.md", by=owner_of(project))
+def upload(tmp_path, replies, text=PRD, **settings):
+    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", replies), **settings)
+    document = documents.upload_document(project, text.encode(), "prd.md", by=owner_of(project))
     return project, document, runs.start_planning(document, by=owner_of(project))
 
 
@@ -48,28 +52,34 @@ def planned(tmp_path, driver, replies):
     return project, Plan.objects.filter(project=project).order_by("-version").first(), run
 
 
-def built(tmp_path, driver, replies):
+def started(tmp_path, driver, replies):
+    """A build before the first of its jobs."""
     project, plan, _ = planned(tmp_path, driver, replies)
     plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
-    run = runs.start_build(plan, by=owner_of(project))
+    return project, runs.start_build(plan, by=owner_of(project))
+
+
+def built(tmp_path, driver, replies):
+    project, run = started(tmp_path, driver, replies)
     driver.work()
-    run.refresh_from_db()
-    return project, run
+    return project, fresh(run)
 
 
-def test_planning_waits_for_the_architect_and_goes_on_by_itself(tmp_path, driver):
+def test_planning_waits_for_the_architect_and_building_for_the_approval(tmp_path, driver):
     project, document, run = upload(tmp_path, small_replies("T-01"))
     driver.work()
-    run.refresh_from_db()
     document.refresh_from_db()
-    assert run.status == Run.Status.NEEDS_YOU
+    assert fresh(run).status == Run.Status.NEEDS_YOU
     assert "confirm the requirements" in run.why
     assert not Plan.objects.filter(project=project).exists()
     documents.confirm_requirements(document, by=owner_of(project))
     driver.work()
-    run.refresh_from_db()
-    assert run.status == Run.Status.FINISHED
-    assert Plan.objects.get(project=project).status == Plan.Status.PROPOSED
+    assert fresh(run).status == Run.Status.FINISHED
+    plan = Plan.objects.get(project=project)
+    assert plan.status == Plan.Status.PROPOSED
+    with pytest.raises(Exception, match="approved"):
+        runs.start_build(plan, by=owner_of(project))
+    assert not paths.repository_path(project).exists()
 
 
 def test_sampled_plans_are_metered_calls_at_a_higher_temperature_and_propose_nothing(tmp_path, driver, monkeypatch):
@@ -85,8 +95,7 @@ def test_sampled_plans_are_metered_calls_at_a_higher_temperature_and_propose_not
     with pytest.raises(IllegalMove, match=f"Run {run.pk} is planning"):
         runs.start_planning(plan.document, by=owner_of(project))
     driver.work()
-    run.refresh_from_db()
-    assert (run.status, run.why) == (Run.Status.FINISHED, "2 variants made")
+    assert (fresh(run).status, run.why) == (Run.Status.FINISHED, "2 variants made")
     steps = first.usages.exclude(key__contains="infer").count()
     assert [usage.key.split("/")[0] for usage in run.usages.all()] == ["sample-1"] * steps + ["sample-2"] * steps
     assert warm == [FRESH_TEMPERATURE] * 2 * steps
@@ -106,13 +115,10 @@ SMALL = "FR-01: add(a, b) shall give the sum of two numbers.\n"
 
 
 def test_small_work_takes_one_call_and_one_approval_before_its_tests(tmp_path, driver):
-    plan = json.dumps({"tasks": [json.loads(small_plan("T-01"))["tasks"][0] | {"requirements": ["FR-01"]}]})
-    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", {"plan/planner-structure": plan}))
-    document = documents.upload_document(project, SMALL.encode(), "ask.md", by=owner_of(project))
-    run = runs.start_planning(document, by=owner_of(project))
+    plan = plan_of(planned_task("T-01", requirements=["FR-01"]))
+    project, _, run = upload(tmp_path, {"plan/planner-structure": plan}, SMALL)
     driver.work()
-    run.refresh_from_db()
-    assert (run.status, run.why) == (Run.Status.FINISHED, "plan proposed")
+    assert (fresh(run).status, run.why) == (Run.Status.FINISHED, "plan proposed")
     asked = Event.objects.filter(run=run, type="thought", role="planner")
     assert [event.payload["step"] for event in asked] == ["structure"]
     assert Approval.objects.get(project=project, status="pending").kind == "plan"
@@ -120,7 +126,7 @@ def test_small_work_takes_one_call_and_one_approval_before_its_tests(tmp_path, d
 
 def test_one_sentence_about_code_that_is_there_costs_at_most_three_calls_before_its_code(tmp_path, driver):
     project, _ = built(tmp_path, driver, small_replies("T-01"))
-    task = json.loads(small_plan("T-09"))["tasks"][0] | {"requirements": ["FR-09"], "files": ["twice.py", "README.md"]}
+    task = planned_task("T-09", requirements=["FR-09"], files=["twice.py", "README.md"])
     ask = {"read_file": ["calc.py"], "search_docs": ["sums"], "tasks": [], "notes": ""}
     code = '"""Twice."""\n\n\ndef twice(a: int) -> int:\n    """a + a."""\n    return add(a, a)\n'
     tests = "from twice import twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n"
@@ -149,9 +155,7 @@ def test_what_a_model_reads_in_a_paragraph_left_over_is_a_suggestion_with_its_li
     pieces = pieces_of(text.split("\n"))
     number = next(number for number, piece in enumerate(pieces, start=1) if "lost a cent" in piece.text)
     replies = small_replies("T-01") | {"plan/planner-infer": json.dumps({"pieces": {str(number): "asks"}})}
-    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", replies))
-    document = documents.upload_document(project, text.encode(), "prd.md", by=owner_of(project))
-    run = runs.start_planning(document, by=owner_of(project))
+    _, document, run = upload(tmp_path, replies, text)
     driver.work()
     asked = Event.objects.filter(run=run, type="thought", role="planner").first()
     assert f"\n{number}. We once lost a cent.\n" in events.event_blobs(asked)["prompt"][-1]
@@ -169,65 +173,33 @@ def test_requirements_may_be_confirmed_while_the_model_still_reads_the_document(
 
     monkeypatch.setattr(planner_graph, "inferred", confirm)
     driver.work()
-    run.refresh_from_db()
-    assert (run.status, run.why) == (Run.Status.FINISHED, "plan proposed")
+    assert (fresh(run).status, run.why) == (Run.Status.FINISHED, "plan proposed")
     assert not document.requirements.filter(key="INF-01").exists()
 
 
-def test_a_second_plan_is_made_with_the_code_that_is_there_in_view(tmp_path, driver):
+def test_the_planner_of_a_second_document_is_told_of_the_code_and_the_first_one_and_of_a_diagram(tmp_path, driver):
     project, _ = built(tmp_path, driver, small_replies("T-01"))
-    document = documents.upload_document(
-        project, PRD.encode() + b"\nFR-9: It shall multiply.\n", "prd.md", by=owner_of(project)
-    )
+    drawn = "\n```mermaid\nflowchart LR\n  web[Web shop] -->|reads| db[(Stock)]\n```\n"
+    text = f"FR-9: It shall multiply.\n\nFR-10: It shall divide.\n{drawn}".encode()
+    document = documents.upload_document(project, text, "b.md", by=owner_of(project))
     documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
     run = runs.start_planning(document, by=owner_of(project))
     driver.work()
-    asked = Event.objects.get(run=run, type="thought", payload__step="plan")
-    assert "calc.py:\n  def add(a: int, b: int) -> int" in "".join(events.event_blobs(asked)["prompt"])
-
-
-def test_the_planner_of_a_second_document_is_told_what_the_first_one_asks_for(tmp_path, driver):
-    project, _ = built(tmp_path, driver, small_replies("T-01"))
-    document = documents.upload_document(
-        project, b"FR-9: It shall multiply.\n\nFR-10: It shall divide.\n", "b.md", by=owner_of(project)
-    )
-    documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
-    run = runs.start_planning(document, by=owner_of(project))
-    driver.work()
-    asked = Event.objects.get(run=run, type="thought", payload__step="plan")
-    prompt = "".join(events.event_blobs(asked)["prompt"])
+    prompt = "".join(events.event_blobs(Event.objects.get(run=run, type="thought", payload__step="plan"))["prompt"])
+    assert "calc.py:\n  def add(a: int, b: int) -> int" in prompt
     assert "Requirements that need no task here" in prompt
     assert f"of prd.md v1, built: {project.documents.get(version=1).requirements.first().text}" in prompt
-
-
-def test_the_planner_is_told_the_components_and_links_of_a_diagram(tmp_path, driver):
-    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", small_replies("T-01")))
-    drawn = PRD.encode() + b"\n```mermaid\nflowchart LR\n  web[Web shop] -->|reads| db[(Stock)]\n```\n"
-    document = documents.upload_document(project, drawn, "prd.md", by=owner_of(project))
-    documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
-    run = runs.start_planning(document, by=owner_of(project))
-    driver.work()
-    asked = Event.objects.get(run=run, type="thought", payload__step="plan")
-    assert "- Web shop -> Stock (reads)" in "".join(events.event_blobs(asked)["prompt"])
+    assert "- Web shop -> Stock (reads)" in prompt
 
 
 def test_a_project_without_approvals_goes_from_document_to_merge_by_itself(tmp_path, driver):
-    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", small_replies("T-01")), autonomy="none")
-    document = documents.upload_document(project, PRD.encode(), "prd.md", by=owner_of(project))
-    runs.start_planning(document, by=owner_of(project))
+    project, _, _ = upload(tmp_path, small_replies("T-01"), autonomy="none")
     driver.work()
     build = Run.objects.get(project=project, kind=Run.Kind.BUILD)
     assert build.status == Run.Status.FINISHED
     assert build.started_by is None
     assert Event.objects.filter(run__project=project, type="requirement.extracted").exists()
     assert Event.objects.filter(run__project=project, type="plan.approved", actor="autonomy").exists()
-
-
-def test_nothing_is_built_before_the_plan_is_approved(tmp_path, driver):
-    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
-    with pytest.raises(Exception, match="approved"):
-        runs.start_build(plan, by=owner_of(project))
-    assert not paths.repository_path(project).exists()
 
 
 def test_an_approved_plan_becomes_merged_code_with_a_sound_chain(tmp_path, driver):
@@ -278,11 +250,9 @@ def test_a_corrected_plan_is_taken(tmp_path, driver):
 
 
 def test_a_model_that_is_away_makes_the_run_wait_not_fail(tmp_path, driver, monkeypatch):
-    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
-    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
+    project, run = started(tmp_path, driver, small_replies("T-01"))
     server = engine_models.recording(project.model.removeprefix("scripted:"))
     server.stop()
-    run = runs.start_build(plan, by=owner_of(project))
     driver.work()
     task = run.tasks.get()
     assert task.status == Task.Status.READY
@@ -292,14 +262,11 @@ def test_a_model_that_is_away_makes_the_run_wait_not_fail(tmp_path, driver, monk
     engine_models.runner().breaker(server.url).succeeded()
     sweep()
     driver.work()
-    task.refresh_from_db()
-    assert task.status == Task.Status.MERGED
+    assert fresh(task).status == Task.Status.MERGED
 
 
 def test_a_task_whose_worker_died_is_taken_up_again(tmp_path, driver):
-    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
-    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
-    run = runs.start_build(plan, by=owner_of(project))
+    _, run = started(tmp_path, driver, small_replies("T-01"))
     driver.waiting.clear()
     runs.move_run(run, Run.Status.RUNNING)
     (task,) = tasks.ready_tasks(run.pk)
@@ -307,12 +274,10 @@ def test_a_task_whose_worker_died_is_taken_up_again(tmp_path, driver):
     token = leases.claim(Task, task.pk, owner=f"worker:{host}:4194303:1", seconds=600)
     tasks.move_task(task, Task.Status.RUNNING, token=token)
     run_task(task.pk)  # its lease is still held: nobody else may touch it
-    task.refresh_from_db()
-    assert task.status == Task.Status.RUNNING
+    assert fresh(task).status == Task.Status.RUNNING
     sweep()
     driver.work()
-    task.refresh_from_db()
-    assert task.status == Task.Status.MERGED
+    assert fresh(task).status == Task.Status.MERGED
     assert task.lease_token > token
 
 
@@ -329,9 +294,8 @@ def test_what_cannot_be_solved_waits_for_a_person_and_a_note_sends_it_back(tmp_p
     (question,) = approvals.pending_for(owner_of(project))
     approvals.decide(question, by=owner_of(project), yes=True, reason="Use a plain function.")
     driver.work()
-    task.refresh_from_db()
     run.refresh_from_db()
-    assert task.status == Task.Status.MERGED
+    assert fresh(task).status == Task.Status.MERGED
     assert run.status == Run.Status.FINISHED
     prompts = [
         events.event_blobs(event)["prompt"] for event in Event.objects.filter(run=run, type="thought", role="coder")
@@ -340,9 +304,7 @@ def test_what_cannot_be_solved_waits_for_a_person_and_a_note_sends_it_back(tmp_p
 
 
 def test_a_cancelled_run_does_nothing_more(tmp_path, driver):
-    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
-    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
-    run = runs.start_build(plan, by=owner_of(project))
+    project, run = started(tmp_path, driver, small_replies("T-01"))
     runs.cancel_run(run, by=owner_of(project))
     driver.work()
     assert not Event.objects.filter(run=run, type="thought").exists()
@@ -350,9 +312,7 @@ def test_a_cancelled_run_does_nothing_more(tmp_path, driver):
 
 
 def test_a_paused_run_stands_still_and_goes_on_when_resumed(tmp_path, driver):
-    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
-    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
-    run = runs.start_build(plan, by=owner_of(project))
+    project, run = started(tmp_path, driver, small_replies("T-01"))
     runs.move_run(run, Run.Status.RUNNING)
     runs.pause_run(run, by=owner_of(project))
     driver.work()

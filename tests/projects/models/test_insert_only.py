@@ -1,7 +1,5 @@
 """The database itself refuses to change what was written, whoever asks."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import DatabaseError, connection, transaction
 

@@ -1,7 +1,5 @@
 """Which of the triggers that keep tables insert-only are missing."""
 
-from __future__ import annotations
-
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from projects.models.insert_only import TABLES, TRIGGERS

@@ -1,7 +1,5 @@
 """A repository that begins with nothing has a guide for those who work on it; one that is there is left alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

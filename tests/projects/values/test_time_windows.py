@@ -1,7 +1,5 @@
 """Windows at fixed times: across midnight, across time zones, and on the days when clocks change."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, time
 
 import pytest

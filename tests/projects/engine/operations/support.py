@@ -1,7 +1,5 @@
 """A small shop that is deployed, and versions of it that fare badly."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

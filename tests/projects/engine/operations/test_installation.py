@@ -1,7 +1,5 @@
 """What fails of the installation itself is an incident until it works again."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import timedelta
 
@@ -18,6 +16,7 @@ from projects.services.installation.health import HealthCheck
 from projects.services.work import tasks
 from tests.dashboard.operated import operated
 from tests.factories import make_project, make_task, make_user
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 Status = Incident.Status
@@ -82,8 +81,7 @@ def test_one_that_tasks_wait_for_is_an_incident_until_it_answers(machine: Machin
     assert (again.pk, again.count) == (incident.pk, 2)
     machine.red.clear()
     assert installation.watch() == []
-    incident.refresh_from_db()
-    assert incident.status == Status.RESOLVED
+    assert fresh(incident).status == Status.RESOLVED
     assert incident.seconds_to_resolution is not None
     actions = SiteEvent.objects.filter(action__startswith="incident.").values_list("action", flat=True)
     assert sorted(set(actions)) == ["incident.needs_you", "incident.opened", "incident.resolved"]

@@ -1,7 +1,5 @@
 """A project deployed to a namespace: rollout, failing probe, rollback, against a stand-in for the cluster's API."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from projects.engine.operations import hosts, rollout
 from projects.models import Deployment, Target
 from projects.services.operations import releases, targets
 from tests.projects.engine.operations.support import commit, shop, until, version
+from tests.rows import fresh
 from tests.sandbox.hosting.authority import Authority
 from tests.sandbox.hosting.conftest import api as api
 from tests.sandbox.hosting.conftest import authority as authority
@@ -23,9 +22,7 @@ pytestmark = pytest.mark.django_db
 Status = Deployment.Status
 
 
-def test_a_project_is_rolled_out_fails_a_probe_and_goes_back(
-    anna: User, tmp_path: Path, api: KubernetesApi, authority: Authority
-) -> None:
+def test_a_rollout_that_fails_goes_back(anna: User, tmp_path: Path, api: KubernetesApi, authority: Authority) -> None:
     project = shop(anna)
     config = write_config(tmp_path / "config", api.url, authority.ca)
     options = {"kubeconfig": str(config), "namespace": "staging", "image": "registry.example/shop:{commit}"}
@@ -40,6 +37,5 @@ def test_a_project_is_rolled_out_fails_a_probe_and_goes_back(
     while not Deployment.objects.get(number=2).step.startswith("waiting for its health check"):
         rollout.tend(Target.objects.get())
         assert time.monotonic() < end
-    target.refresh_from_db()
-    assert target.live is not None
+    assert fresh(target).live is not None
     assert (target.live.number, target.live.status) == (1, Status.LIVE)

@@ -1,7 +1,5 @@
 """Deployments in real sandboxes: started, checked, taken over, rolled back, stopped."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -18,6 +16,7 @@ from projects.services.decisions.approvals import decide
 from projects.services.operations import releases, targets
 from projects.storage.paths import ensure_repository
 from tests.projects.engine.operations.support import commit, deployed, shop, until, version
+from tests.rows import fresh
 
 pytestmark = [pytest.mark.django_db, pytest.mark.bubblewrap]
 Status = Deployment.Status
@@ -42,6 +41,12 @@ def test_a_commit_is_deployed_and_answers_requests(anna: User) -> None:
     assert "the shop opens" in target.live.log  # type: ignore[union-attr]
     said = list(SiteEvent.objects.filter(action__startswith="deployment.").values_list("action", flat=True))
     assert said == ["deployment.asked", "deployment.live"]
+    answer = hosts.ask(target.live, "POST", "/orders", content=json.dumps({"price": 3, "count": 2}))
+    assert answer.json() == {"total": 6}
+    with CaptureQueriesContext(connection) as asked:
+        rollout.tend(target)
+    written = [one["sql"] for one in asked.captured_queries if one["sql"].startswith('UPDATE "projects_deployment"')]
+    assert not [sql for sql in written if '"log"' in sql or '"address"' in sql], "nothing is new"
 
 
 def test_a_new_version_takes_over_and_one_step_leads_back(anna: User) -> None:
@@ -103,8 +108,7 @@ def test_without_a_start_command_the_way_out_is_named(anna: User) -> None:
     target = targets.add_target(project, name="staging", kind="sandbox", by=anna)
     row = releases.deploy(target, ensure_repository(project).head(), by=anna)
     until(target, lambda row: row.status == Status.FAILED)
-    row.refresh_from_db()
-    assert "no start command is known; name one" in row.reason
+    assert "no start command is known; name one" in fresh(row).reason
 
 
 def test_stopping_leaves_nothing_behind(anna: User) -> None:
@@ -158,19 +162,3 @@ def test_where_no_approval_is_wanted_an_agent_deploys_to_staging_but_not_to_prod
     real = targets.add_target(project, name="real", kind="sandbox", by=anna, production=True)
     assert releases.deploy(staging, head, by=None).status == Status.QUEUED
     assert releases.deploy(real, head, by=None).status == Status.ASKED
-
-
-def test_orders_are_posted(anna: User) -> None:
-    target = deployed(shop(anna), anna)
-    assert target.live is not None
-    answer = hosts.ask(target.live, "POST", "/orders", content=json.dumps({"price": 3, "count": 2}))
-    assert answer.json() == {"total": 6}
-
-
-def test_a_look_that_shows_nothing_new_writes_no_log(anna: User) -> None:
-    target = deployed(shop(anna), anna)
-    rollout.tend(target)
-    with CaptureQueriesContext(connection) as asked:
-        rollout.tend(target)
-    written = [one["sql"] for one in asked.captured_queries if one["sql"].startswith('UPDATE "projects_deployment"')]
-    assert not [sql for sql in written if '"log"' in sql or '"address"' in sql]

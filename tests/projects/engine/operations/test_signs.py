@@ -1,7 +1,5 @@
 """What output and traffic say went wrong."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

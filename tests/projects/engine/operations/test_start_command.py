@@ -1,7 +1,5 @@
 """How an application is started, from its files."""
 
-from __future__ import annotations
-
 import pytest
 
 from projects.engine.operations.start_command import start_command, words_of

@@ -1,7 +1,5 @@
 """A site with tickets that this installation has a token for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A forge of our own with the pull request of a run on it, for tests that go the whole way."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

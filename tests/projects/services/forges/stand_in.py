@@ -1,7 +1,5 @@
 """A forge in memory: what a project's pull request looks like there, for tests of what we do about it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Comments on our pull requests: whose are work, what a model is shown of them, and what is answered."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from projects.services.work.moves import move_run, move_task
 from projects.storage.paths import repository_of
 from tests.factories import make_project, make_user, plan_content
 from tests.projects.services.forges.stand_in import ADA, AT, BOT, STRANGER, US, MemoryForge, linked
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -273,9 +272,7 @@ def test_a_commit_that_was_pushed_by_a_try_that_broke_off_is_answered_as_done(wo
     assert world.row(one).why == f"Done in {commit[:10]} by run {built.pk}. Changed: `app/new.py`."
 
 
-def test_a_push_that_is_not_let_in_holds_up_nothing_else_and_is_tried_again_later(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_push_holds_up_nothing_else_and_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     one = world.forge.write(ADA, "@aiswe Rename it.")
     built, _ = worked(world, one)
     world.protected = "The push failed: the branch is protected."
@@ -398,8 +395,7 @@ def test_a_forge_that_does_not_answer_is_left_alone_longer_each_time(world: Worl
     assert enqueued == []
     world.forge.down = ""
     world.read()
-    world.request.link.refresh_from_db()
-    assert (world.request.link.failures, world.request.link.problem) == (0, "")
+    assert (fresh(world.request.link).failures, world.request.link.problem) == (0, "")
 
 
 def test_a_link_that_polls_is_asked_now_and_then_and_no_other(

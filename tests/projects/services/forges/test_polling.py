@@ -1,8 +1,5 @@
 """The same way on each kind of forge: a comment, work on it, the push to its branch, the answer below the comment."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +13,14 @@ from projects.services.repositories.importing import CodeSource, import_project
 from projects.services.work.moves import move_run, move_task
 from projects.storage.paths import repository_of
 from tests.factories import make_user, plan_content
-from tests.forge_server import KINDS, ServedForge
-from tests.projects.services.forges.served import pulled, running
+from tests.forge_server import ServedForge
+from tests.projects.services.forges.served import pulled
 
 pytestmark = pytest.mark.django_db
 CODE = "def add(a, b):\n    return a - b\n"
 
 
-@pytest.fixture(params=KINDS)
-def served(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> Iterator[ServedForge]:
-    yield from running(request.param, tmp_path, monkeypatch, settings)
-
-
-def test_a_comment_is_worked_on_pushed_and_answered(
-    served: ServedForge, tmp_path: Path, settings: Any, enqueued: list[Any]
-) -> None:
+def test_a_comment_is_built_and_told(served: ServedForge, tmp_path: Path, settings: Any, enqueued: list[Any]) -> None:
     settings.AISWE_HOME = tmp_path / "home"
     shop = served.repository("acme/sums", {"README.md": "# Sums\n"})
     ada = make_user("ada")

@@ -1,7 +1,5 @@
 """Deliveries: each kept once, in whatever order they come, and forgotten when they are old."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -22,6 +20,7 @@ from projects.services.forges import listening, polling, receiving
 from tests.factories import make_project, make_user
 from tests.projects.services.forges.stand_in import SECRET, MemoryForge, linked
 from tests.projects.threads import at_once
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -88,8 +87,7 @@ def test_order_does_not_matter_since_the_forge_is_asked(request_7: PullRequest, 
     forge = MemoryForge("a" * 40)
     read = [request_7, forge, lambda *_: "", lambda *_: None, NOW]
     polling.read_request(*read)  # type: ignore[arg-type]  # as much of a forge as is asked here
-    request_7.refresh_from_db()
-    assert request_7.state == "open"
+    assert fresh(request_7).state == "open"
     assert forge.asked == 1
     assert not receiving.waiting(request_7).exists()
 
@@ -122,9 +120,7 @@ def test_old_deliveries_are_forgotten_and_so_are_too_many(
     assert set(ForgeDelivery.objects.values_list("ident", flat=True)) == {"d2", "d3", "d4"}
 
 
-def test_a_new_secret_ends_the_one_before_and_who_listens_is_on_the_trail(
-    request_7: PullRequest, client: Client
-) -> None:
+def test_a_new_secret_ends_the_old_one_and_who_listens_is_on_the_trail(request_7: PullRequest, client: Client) -> None:
     link, owner = request_7.link, request_7.link.project.created_by
     hook = reverse("forge-webhook", args=[receiving.key_of(link)])
     made = listening.new_secret(link, by=owner)

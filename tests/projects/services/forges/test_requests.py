@@ -1,11 +1,7 @@
 """A pull request is opened on a person's yes, kept current without force, and read back."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,17 +20,9 @@ from projects.services.forges.requests import keep_current, look, open_request
 from projects.storage.paths import repository_of
 from tests.dashboard.story import Story
 from tests.factories import make_user
-from tests.forge_server import KINDS, ServedForge, ServedRepository
-from tests.projects.services.forges.served import running
+from tests.forge_server import ServedForge, ServedRepository
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(params=KINDS)
-def served(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> Iterator[ServedForge]:
-    yield from running(request.param, tmp_path, monkeypatch, settings)
 
 
 @pytest.fixture
@@ -169,9 +157,7 @@ def test_a_merge_on_the_forge_is_seen_and_ends_it(story: Story, todo: ServedRepo
         keep_current(made, story.run, by=story.owner)
 
 
-def test_a_link_is_asked_for_and_accounts_are_known_by_their_number(
-    story: Story, todo: ServedRepository, served: ServedForge
-) -> None:
+def test_a_link_is_asked_for_and_accounts_numbered(story: Story, todo: ServedRepository, served: ServedForge) -> None:
     link = ForgeLink.objects.get()
     assert (link.kind, link.host, link.path) == (served.kind, served.host, "acme/todo")
     with pytest.raises(BadInput, match="no such thing"):
@@ -187,9 +173,7 @@ def test_a_link_is_asked_for_and_accounts_are_known_by_their_number(
     assert map_person(link, "eve", story.owner, by=root).ident == str(served.account("eve").ident)
 
 
-def test_a_forge_that_says_no_or_later_is_put_in_words(
-    story: Story, todo: ServedRepository, served: ServedForge
-) -> None:
+def test_a_forges_no_or_later_is_put_in_words(story: Story, todo: ServedRepository, served: ServedForge) -> None:
     made = ask(story)
     served.forced.append((429, {"Retry-After": "600"}, {"message": "slow down"}))
     with pytest.raises(BadInput, match="limits how often it is asked: try again in 10 min"):

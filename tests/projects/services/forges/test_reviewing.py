@@ -1,7 +1,5 @@
 """A pull request of the linked forge is fetched and reviewed; the remarks go there on a person's yes alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

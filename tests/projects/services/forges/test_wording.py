@@ -1,7 +1,5 @@
 """What people, documents and models wrote does nothing on a forge."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given
