@@ -1,7 +1,5 @@
 """A token is found by its whole text while it lives, and by nothing else."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 
@@ -11,15 +9,10 @@ from django.utils import timezone
 from projects.errors import BadInput, NotAllowed
 from projects.models import ApiToken, SiteEvent
 from projects.services.accounts import api_tokens
-from tests.factories import make_user
+from tests.rows import fresh
 from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada() -> Any:
-    return make_user("ada")
 
 
 def make(user: Any, **more: Any) -> tuple[ApiToken, str]:
@@ -89,8 +82,7 @@ def test_there_is_an_end_to_tokens(ada: Any) -> None:
 def test_last_used_is_noted_but_not_on_every_request(ada: Any, django_assert_num_queries: Any) -> None:
     token, text = make(ada)
     api_tokens.find(text)
-    token.refresh_from_db()
-    assert token.last_used_at is not None
+    assert fresh(token).last_used_at is not None
     with django_assert_num_queries(1):
         api_tokens.find(text)
 

@@ -1,7 +1,5 @@
 """The whole table, said a second time: a change of rights must be made in two places on purpose."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import AnonymousUser
 

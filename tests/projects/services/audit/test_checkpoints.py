@@ -1,7 +1,5 @@
 """The ends of the trails, noted outside the database."""
 
-from __future__ import annotations
-
 import json
 import logging
 
@@ -17,13 +15,7 @@ from projects.services.audit.sitelog import note
 from tests.factories import bare_run
 from tests.rows import emit
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, settings):
-    settings.AISWE_HOME = tmp_path
-    return tmp_path
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
 
 
 def a_run(events: int = 3) -> Run:

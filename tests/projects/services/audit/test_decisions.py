@@ -1,7 +1,6 @@
 """Rows that decide something, compared with what the trails recorded of them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,12 +18,7 @@ from tests.factories import make_document, make_finding, make_plan, make_project
 from tests.rows import emit, undone
 from tests.tables import each_row
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Any, settings: Any) -> None:
-    settings.AISWE_HOME = tmp_path
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
 
 
 @pytest.fixture
@@ -67,100 +61,44 @@ def test_what_was_decided_through_the_services_agrees(run: Run) -> None:
     assert differences() == []
 
 
-def _approve(run: Run) -> None:
-    Approval.objects.filter(subject="no").update(status="approved")
-
-
-def _reopen(run: Run) -> None:
-    Approval.objects.filter(subject="no").update(status="pending", decided_by=None, decided_at=None, reason="")
-
-
-def _somebody_else(run: Run) -> None:
-    Approval.objects.filter(subject="yes").update(decided_by=make_user("mallory"))
-
-
-def _without_run(run: Run) -> None:
-    Approval.objects.filter(subject="origin").update(status="rejected")
-
-
-def _never_asked(run: Run) -> None:
-    Approval.objects.filter(subject="open").update(status="approved", decided_by=run.project.created_by)
-
-
-def _dispose(run: Run) -> None:
-    Finding.objects.update(disposition="false_positive")
-
-
-def _forget_disposition(run: Run) -> None:
-    Finding.objects.update(disposition="", decided_by=None, reason="")
-
-
-def _manager(run: Run) -> None:
-    Membership.objects.create(project=run.project, user=make_user("mallory"), role="manager")
-
-
-def _promote(run: Run) -> None:
-    Membership.objects.filter(user__username="viewer").update(role="manager")
-
-
-def _task_state(run: Run) -> None:
-    run.tasks.filter(key="T-02").update(status="merged")
-
-
-def _run_state(run: Run) -> None:
-    Run.objects.filter(pk=run.pk).update(status="finished")
-
-
-def _plan_state(run: Run) -> None:
-    Plan.objects.filter(pk=run.plan_id).update(status="rejected")
-
-
-def _plan_content(run: Run) -> None:
+def _other_content(run: Run) -> None:
     plan = Plan.objects.get(pk=run.plan_id)
     plan.content["tasks"][0]["title"] = "Another thing"
     plan.save()
 
 
-def _plan_person(run: Run) -> None:
-    Plan.objects.filter(pk=run.plan_id).update(decided_by=make_user("mallory"))
+def _asked(subject: str, **values: Any) -> None:
+    Approval.objects.filter(subject=subject).update(**values)
 
 
-def _history(run: Run) -> None:
-    Transition.objects.filter(kind="task").update(actor="mallory")
+EDITS: dict[str, Callable[[Run], object]] = {
+    "approval: a no is a yes": lambda run: _asked("no", status="approved"),
+    "approval: a no is open": lambda run: _asked("no", status="pending", decided_by=None, decided_at=None, reason=""),
+    "approval: of somebody else": lambda run: _asked("yes", decided_by=make_user("mallory")),
+    "approval: without a run": lambda run: _asked("origin", status="rejected"),
+    "approval: never asked": lambda run: _asked("open", status="approved", decided_by=run.project.created_by),
+    "finding: disposed of": lambda run: Finding.objects.update(disposition="false_positive"),
+    "finding: forgotten": lambda run: Finding.objects.update(disposition="", decided_by=None, reason=""),
+    "role: a manager": lambda run: run.project.memberships.create(user=make_user("mallory"), role="manager"),
+    "role: promoted": lambda run: Membership.objects.filter(user__username="viewer").update(role="manager"),
+    "task: its state": lambda run: run.tasks.filter(key="T-02").update(status="merged"),
+    "task: its history": lambda run: Transition.objects.filter(kind="task").update(actor="mallory"),
+    "task: its history cut": lambda run: Transition.objects.filter(kind="task", new="running").delete(),
+    "run: its state": lambda run: Run.objects.filter(pk=run.pk).update(status="finished"),
+    "plan: its state": lambda run: Plan.objects.filter(pk=run.plan_id).update(status="rejected"),
+    "plan: its content": _other_content,
+    "plan: its person": lambda run: Plan.objects.filter(pk=run.plan_id).update(decided_by=make_user("mallory")),
+}
 
 
-def _history_cut(run: Run) -> None:
-    Transition.objects.filter(kind="task", new="running").delete()
-
-
-@each_row(
-    ("edit", "row"),
-    [
-        (_approve, "approval"),
-        (_reopen, "approval"),
-        (_somebody_else, "approval"),
-        (_without_run, "approval"),
-        (_never_asked, "approval"),
-        (_dispose, "finding"),
-        (_forget_disposition, "finding"),
-        (_manager, "role"),
-        (_promote, "role"),
-        (_task_state, "task"),
-        (_run_state, "run"),
-        (_plan_state, "plan"),
-        (_plan_content, "plan"),
-        (_plan_person, "plan"),
-        (_history, "task"),
-        (_history_cut, "task"),
-    ],
-)
+@each_row(("what", "edit"), EDITS.items())
 @pytest.mark.usefixtures("unguarded")
 @undone()
-def test_an_edited_row_is_named(run: Run, edit: Any, row: str) -> None:
+def test_an_edited_row_is_named(run: Run, what: str, edit: Callable[[Run], object]) -> None:
     edit(run)
     found = differences()
     assert found
-    assert {each.row.split()[0] for each in found} == {row}
+    assert {each.row.split()[0] for each in found} == {what.partition(":")[0]}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -19,7 +17,7 @@ from projects.services.audit.events import (
 from projects.services.audit.exports import export_events
 from tests.factories import bare_run, make_task
 from tests.projects.threads import at_once
-from tests.rows import emit
+from tests.rows import emit, fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -32,8 +30,7 @@ def test_events_of_a_run_are_numbered_from_one_without_a_gap():
         emit(run.pk, "thought", summary=f"thought {number}")
         emit(other.pk, "thought", summary="elsewhere")
     assert [event.seq for event in events_after(run.pk, 0)] == [1, 2, 3, 4, 5]
-    run.refresh_from_db()
-    assert (run.last_seq, run.head_hash) == (5, Event.objects.get(run=run, seq=5).hash)
+    assert (fresh(run).last_seq, run.head_hash) == (5, Event.objects.get(run=run, seq=5).hash)
 
 
 @pytest.mark.django_db(transaction=True)

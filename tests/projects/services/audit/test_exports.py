@@ -1,7 +1,5 @@
 """What is taken away can be proven elsewhere, and is harmless in a spreadsheet."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Effects are announced, and what was announced without an outcome can be seen."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import reverse
 

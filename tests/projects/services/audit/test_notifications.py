@@ -1,7 +1,5 @@
 """Ringing never fails, never waits, never floods."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

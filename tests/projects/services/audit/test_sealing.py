@@ -1,7 +1,5 @@
 """What is sealed comes back exactly, and only with the secret; an older secret may be kept for a while."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The installation's key: made once, kept close, refused when it is not what it should be."""
 
-from __future__ import annotations
-
 import stat
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """What belongs to no run is on a chain of its own."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 from datetime import timedelta
 
@@ -25,6 +23,8 @@ from tests.factories import (
     plan_content,
 )
 from tests.projects.threads import at_once
+from tests.rows import fresh, undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -40,11 +40,13 @@ def developer(approval):
     return make_user(role="developer", project=approval.project)
 
 
-def test_asking_again_while_it_waits_is_the_same_question():
+def test_asking_again_is_the_same_question_while_it_waits_and_another_once_it_is_decided():
     task = make_task(status="running")
     first = question(task)
     assert question(task).pk == first.pk
     assert Event.objects.filter(run=task.run, type="approval.requested").count() == 1
+    approvals.decide(first, by=developer(first), yes=False, reason="not this one")
+    assert question(task).pk != first.pk
 
 
 def test_a_subject_that_is_too_long_for_its_row_is_told_from_one_that_begins_alike():
@@ -63,13 +65,6 @@ def test_many_who_ask_at_once_ask_one_question():
     assert len(set(asked)) == 1
 
 
-def test_a_decided_question_can_be_asked_anew():
-    task = make_task(status="running")
-    first = question(task)
-    approvals.decide(first, by=developer(first), yes=False, reason="not this one")
-    assert question(task).pk != first.pk
-
-
 def test_silence_is_no_answer_and_nobody_asked_is_none():
     task = make_task(status="running")
     project = task.run.project
@@ -82,19 +77,17 @@ def test_silence_is_no_answer_and_nobody_asked_is_none():
     assert approvals.answer_to(project, kind="package", subject="requests", run=bare_run(project)) is None
 
 
-def test_a_decision_is_told_with_who_and_why():
+def test_a_no_needs_a_reason_is_told_with_who_and_why_and_stands():
     asked = question()
     person = developer(asked)
+    with pytest.raises(BadInput, match="Give a reason"):
+        approvals.decide(asked, by=person, yes=False, reason=" ")
     approvals.decide(asked, by=person, yes=False, reason="too large")
     event = Event.objects.get(run=asked.run, type="approval.decided")
     assert (event.actor, event.outcome, event.payload["reason"]) == (person.username, "fail", "too large")
     assert (asked.status, asked.decided_by, asked.reason) == ("rejected", person, "too large")
-
-
-def test_a_no_needs_a_reason():
-    asked = question()
-    with pytest.raises(BadInput, match="Give a reason"):
-        approvals.decide(asked, by=developer(asked), yes=False, reason=" ")
+    with pytest.raises(LostRace, match="rejected"):
+        approvals.decide(asked, by=person, yes=True)
 
 
 @pytest.mark.parametrize("role", ["viewer", "auditor"])
@@ -103,13 +96,6 @@ def test_who_only_watches_decides_nothing(role):
     with pytest.raises(NotAllowed):
         approvals.decide(asked, by=make_user(role=role, project=asked.project), yes=True)
     assert Approval.objects.get(pk=asked.pk).status == "pending"
-
-
-def test_an_answered_question_cannot_be_answered_again():
-    asked = question()
-    approvals.decide(asked, by=developer(asked), yes=True)
-    with pytest.raises(LostRace, match="approved"):
-        approvals.decide(asked, by=developer(asked), yes=False, reason="changed my mind")
 
 
 @pytest.mark.slow
@@ -154,8 +140,7 @@ def test_approving_and_editing_a_plan_at_once_never_approves_what_was_not_seen()
         assert all(isinstance(result, (Plan, ProjectsError)) for result in results), results
         approved = Plan.objects.filter(project=document.project, status="approved")
         assert all(row.content["notes"] == f"start {row.content['notes'].split()[1]}" for row in approved)
-        plan.refresh_from_db()
-        assert plan.status in ("approved", "superseded", "rejected")
+        assert fresh(plan).status in ("approved", "superseded", "rejected")
 
 
 def test_a_waiting_task_goes_on_when_its_last_question_is_answered(enqueued, django_capture_on_commit_callbacks):
@@ -167,13 +152,10 @@ def test_a_waiting_task_goes_on_when_its_last_question_is_answered(enqueued, dja
     move_run(run, "needs_you", wait=WaitReason.TASKS, reason="T-01")
     with django_capture_on_commit_callbacks(execute=True):
         approvals.decide(first, by=developer(first), yes=True)
-    task.refresh_from_db()
-    assert task.status == "needs_you"
+    assert fresh(task).status == "needs_you"
     with django_capture_on_commit_callbacks(execute=True):
         approvals.decide(second, by=developer(second), yes=False, reason="no")
-    task.refresh_from_db()
-    run.refresh_from_db()
-    assert (task.status, run.status) == ("ready", "running")
+    assert (fresh(task).status, fresh(run).status) == ("ready", "running")
     assert enqueued[-1] == ("projects.jobs.schedule_run", (run.pk,))
 
 
@@ -198,20 +180,13 @@ def test_the_badge_counts_what_the_person_may_decide():
     assert approvals.pending_for(make_user(role="architect", project=make_project())).count() == 0
 
 
-def test_a_yes_in_the_inbox_approves_exactly_the_plan_that_was_shown():
+@each_row(("yes", "reason", "status"), [(True, "", "approved"), (False, "split T-02", "rejected")])
+@undone()
+def test_an_answer_in_the_inbox_is_one_to_exactly_the_plan_that_was_shown(yes, reason, status):
     plan = make_plan(approved=False)
     asked = Approval.objects.get(kind="plan", subject=plan.content_hash)
-    approvals.decide(asked, by=owner_of(plan.project), yes=True)
-    plan.refresh_from_db()
-    assert (plan.status, asked.status) == ("approved", "approved")
-
-
-def test_a_no_in_the_inbox_asks_for_changes():
-    plan = make_plan(approved=False)
-    asked = Approval.objects.get(kind="plan", subject=plan.content_hash)
-    approvals.decide(asked, by=owner_of(plan.project), yes=False, reason="split T-02")
-    plan.refresh_from_db()
-    assert (plan.status, plan.comment, asked.status) == ("rejected", "split T-02", "rejected")
+    approvals.decide(asked, by=owner_of(plan.project), yes=yes, reason=reason)
+    assert (fresh(plan).status, plan.comment, asked.status) == (status, reason, status)
 
 
 def severe():
@@ -234,16 +209,14 @@ def override(finding, first, **more):
 def test_a_severe_finding_blocks_until_a_second_person_says_yes():
     finding, first, second = severe()
     override(finding, first)
-    finding.refresh_from_db()
-    assert (finding.blocks, finding.disposition) == (True, "")
+    assert (fresh(finding).blocks, finding.disposition) == (True, "")
     asked = Approval.objects.get(kind="gate", subject=finding.fingerprint)
     assert approvals.pending_for(first).count() == 0
     assert list(approvals.pending_for(second)) == [asked]
     with pytest.raises(NotAllowed, match="second person"):
         approvals.decide(asked, by=first, yes=True)
     approvals.decide(asked, by=second, yes=True)
-    finding.refresh_from_db()
-    assert (finding.blocks, finding.disposition) == (False, "override")
+    assert (fresh(finding).blocks, finding.disposition) == (False, "override")
     assert (finding.decided_by, finding.seconded_by) == (first, second)
 
 
@@ -255,16 +228,14 @@ def test_a_named_second_person_is_the_only_one_who_can_agree():
     with pytest.raises(NotAllowed, match=second.username):
         approvals.decide(asked, by=third, yes=True)
     approvals.decide(asked, by=second, yes=True)
-    finding.refresh_from_db()
-    assert finding.seconded_by == second
+    assert fresh(finding).seconded_by == second
 
 
 def test_a_second_person_who_says_no_leaves_the_finding_blocking():
     finding, first, second = severe()
     override(finding, first)
     approvals.decide(Approval.objects.get(kind="gate"), by=second, yes=False, reason="it is not a constant")
-    finding.refresh_from_db()
-    assert finding.blocks
+    assert fresh(finding).blocks
     assert finding.disposition == ""
 
 
@@ -274,8 +245,7 @@ def test_an_override_by_somebody_who_lost_the_right_does_not_hold():
     first.memberships.all().delete()
     with pytest.raises(StaleVersion, match=first.username):
         approvals.decide(Approval.objects.get(kind="gate"), by=second, yes=True)
-    finding.refresh_from_db()
-    assert finding.blocks
+    assert fresh(finding).blocks
     assert Approval.objects.get(kind="gate").status == "pending"
 
 

@@ -1,7 +1,5 @@
 """Comments on lines go as one request; ticks count for exactly the change that was read."""
 
-from __future__ import annotations
-
 import pytest
 
 from projects.errors import BadInput, IllegalMove, NotAllowed
@@ -9,13 +7,9 @@ from projects.models import LineComment
 from projects.services.audit import chain
 from projects.services.decisions import comments
 from tests.factories import make_task, make_user
+from tests.rows import fresh
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def quiet(enqueued):
-    """No jobs run."""
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 
 
 @pytest.fixture
@@ -37,8 +31,7 @@ def test_a_draft_goes_as_one_request_with_the_lines_quoted_as_a_models(task):
     write(task, by)
     write(task, by, "And keep this.", line=2, removed=True, quote="return 1")
     assert comments.send_comments(task, by=by) == 2
-    task.refresh_from_db()
-    assert (task.status, task.generation) == ("ready", 2)
+    assert (fresh(task).status, task.generation) == ("ready", 2)
     assert "app/run.py:4:" in task.note
     assert "from=model\n    call(command, shell=True)\n" in task.note
     assert "app/run.py:2 (a line that was taken away):" in task.note
@@ -101,8 +94,7 @@ def test_too_long_a_request_is_refused_whole(task):
         write(task, by, "x" * 1_000)
     with pytest.raises(BadInput, match="Too much"):
         comments.send_comments(task, by=by)
-    task.refresh_from_db()
-    assert (task.status, len(comments.drafts_of(task, by))) == ("escalated", 9)
+    assert (fresh(task).status, len(comments.drafts_of(task, by))) == ("escalated", 9)
 
 
 def test_a_task_at_work_keeps_the_draft():

@@ -1,7 +1,5 @@
 """Sending a change back: what the agents read, who may, and what the trail says."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -12,13 +10,10 @@ from projects.models import Approval
 from projects.services.decisions import approvals, send_back
 from projects.services.work import approval_requests, findings
 from tests.factories import make_finding, make_task, make_user
+from tests.rows import fresh
+from tests.texts import shows
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def quiet(enqueued):
-    """No jobs run."""
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 
 
 def seen(mark, **more):
@@ -48,12 +43,9 @@ def test_the_agents_read_the_findings_in_a_fence_and_the_persons_words():
     by = person(task, "developer")
     rows = list(task.findings.all())
     send_back.send_back(task, by=by, wanted=[send_back.ToFix(rows, "Pass a list.")], note="No shell at all.")
-    task.refresh_from_db()
     question.refresh_from_db()
-    assert (task.status, task.generation) == ("ready", 2)
-    assert "app/run.py:4: bandit B602 HIGH" in task.note
-    assert "from=scanner\na shell\n" in task.note
-    assert "Pass a list." in task.note
+    assert (fresh(task).status, task.generation) == ("ready", 2)
+    shows(task.note, "app/run.py:4: bandit B602 HIGH", "from=scanner\na shell\n", "Pass a list.")
     assert task.note.endswith("No shell at all.")
     assert (question.status, question.decided_by) == (Approval.Status.REJECTED, by)
 
@@ -64,8 +56,7 @@ def test_whoever_may_answer_the_gate_may_send_back_and_nobody_else():
     with pytest.raises(NotAllowed):
         send_back.send_back(task, by=person(task, "auditor"), wanted=wanted)
     send_back.send_back(task, by=person(task, "security"), wanted=wanted)
-    task.refresh_from_db()
-    assert task.status == "ready"
+    assert fresh(task).status == "ready"
 
 
 def test_without_a_question_of_the_gate_it_is_a_retry_with_its_right():
@@ -83,8 +74,7 @@ def test_nothing_to_fix_and_too_much_to_fix_are_refused():
     one = send_back.ToFix(list(task.findings.all()), "x" * 1_000)
     with pytest.raises(BadInput, match="Too much"):
         send_back.send_back(task, by=by, wanted=[one] * 9)
-    task.refresh_from_db()
-    assert task.status == "needs_you"
+    assert fresh(task).status == "needs_you"
 
 
 def test_approve_is_shut_while_something_undecided_blocks():

@@ -1,7 +1,5 @@
 """A project is deleted whole, by an administrator who names it; the trails say that it was."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +23,6 @@ from projects.services.planning.deleting import delete_project
 from projects.services.planning.projects import create_project
 from projects.storage.paths import repository_path
 from tests.dashboard.story import Story, finish
-from tests.factories import make_user
 from tests.projects.models.triggers import missing_triggers
 from tests.rows import emit, run_statements
 
@@ -35,11 +32,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def story(story_with_code: Story) -> Story:
     return story_with_code
-
-
-@pytest.fixture
-def root() -> Any:
-    return make_user("root", superuser=True)
 
 
 def test_everything_of_it_goes_and_nothing_else(story: Story, root: Any, tmp_path: Path) -> None:
@@ -71,9 +63,7 @@ def test_everything_of_it_goes_and_nothing_else(story: Story, root: Any, tmp_pat
     assert differences() == []
 
 
-def test_verification_says_what_was_deleted_and_by_whom(
-    story: Story, root: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verification_says_what_who_deleted(story: Story, root: Any, capsys: pytest.CaptureFixture[str]) -> None:
     finish(story)
     note_heads()
     delete_project(story.project, by=root, named=story.project.slug)
@@ -128,9 +118,7 @@ def test_what_fails_half_way_leaves_all_of_it(story: Story, root: Any, monkeypat
     assert (repository_path(story.project) / "HEAD").is_file()
 
 
-def test_its_short_name_is_never_given_again_and_a_link_in_its_place_is_left(
-    story: Story, root: Any, tmp_path: Path
-) -> None:
+def test_its_short_name_is_never_given_again_and_a_link_is_left(story: Story, root: Any, tmp_path: Path) -> None:
     finish(story)
     slug = story.project.slug
     delete_project(story.project, by=root, named=slug)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from projects.errors import BadInput, IllegalMove, NotAllowed
@@ -38,7 +36,7 @@ def test_what_is_no_text_is_refused_with_a_way_out(data, name):
     assert project.documents.count() == 0
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@each_row("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_other_unicode_encodings_are_read(encoding):
     text = "FR-01 The user shall see prices in €.\n"
     bom = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
@@ -93,39 +91,34 @@ def test_questions_and_passages_are_kept_with_the_document():
     assert document.requirements.get(author_key="FR-1").passages == [[4, 6]]
 
 
-@pytest.mark.parametrize(
-    ("row", "word"),
+ROW = {"key": "FR-09", "text": "t", "kind": "functional"}
+
+
+@each_row(
+    ("rows", "word"),
     [
-        ({"key": "", "text": "t", "kind": "functional"}, "no key"),
-        ({"key": "A", "text": " ", "kind": "functional"}, "needs a text"),
-        ({"key": "A", "text": "t", "kind": "wish"}, "'wish'"),
-        ({"key": "A", "text": "t", "kind": "functional", "origin": "dreamt"}, "'dreamt'"),
+        ([ROW | {"key": ""}], "no key"),
+        ([ROW | {"text": " "}], "needs a text"),
+        ([ROW | {"kind": "wish"}], "'wish'"),
+        ([ROW | {"origin": "dreamt"}], "'dreamt'"),
+        ([ROW, ROW], "FR-09"),
     ],
 )
-def test_a_requirement_that_makes_no_sense_is_refused_and_nothing_changes(row, word):
+def test_a_requirement_that_makes_no_sense_is_refused_and_nothing_changes(rows, word):
     document = make_document(confirmed=False)
     with pytest.raises(BadInput, match=word):
-        documents.record_extraction(document, [row], [])
+        documents.record_extraction(document, rows, [])
     assert document.requirements.count() == 2
 
 
-def test_a_key_used_twice_is_named():
-    row = {"key": "FR-01", "text": "t", "kind": "functional"}
-    with pytest.raises(BadInput, match="FR-01"):
-        documents.record_extraction(make_document(confirmed=False), [row, row], [])
-
-
-def test_a_confirmed_document_is_not_extracted_again():
-    with pytest.raises(IllegalMove, match="confirmed"):
-        documents.record_extraction(make_document(), [], [])
-
-
-def test_confirming_accepts_what_is_still_proposed_and_twice_changes_nothing():
+def test_confirming_accepts_what_is_proposed_and_nothing_changes_by_another_or_a_late_extraction():
     document = make_document(confirmed=False)
     person = owner_of(document.project)
     documents.set_requirement(document.requirements.get(key="FR-02"), by=person, status="rejected")
-    documents.confirm_requirements(document, by=person)
-    documents.confirm_requirements(document, by=person)
+    for _ in range(2):
+        documents.confirm_requirements(document, by=person)
+    with pytest.raises(IllegalMove, match="confirmed"):
+        documents.record_extraction(document, [], [])
     assert document.status == "confirmed"
     assert dict(document.requirements.values_list("key", "status")) == {"FR-01": "accepted", "FR-02": "rejected"}
 
@@ -138,17 +131,12 @@ def test_confirming_wakes_the_planning_that_waits_for_it(enqueued, django_captur
     assert ("projects.jobs.plan_run", (run.pk,)) in enqueued
 
 
-def test_nothing_to_accept_cannot_be_confirmed():
-    document = make_document(confirmed=False)
-    document.requirements.update(status="rejected")
-    with pytest.raises(BadInput, match="No requirement"):
-        documents.confirm_requirements(document, by=owner_of(document.project))
-
-
-def test_a_document_nobody_has_read_cannot_be_confirmed():
-    document = upload(make_project(), PRD.encode())
-    with pytest.raises(IllegalMove, match="not extracted"):
-        documents.confirm_requirements(document, by=owner_of(document.project))
+def test_what_nobody_has_read_or_accepts_cannot_be_confirmed():
+    read, unread = make_document(confirmed=False), upload(make_project(), PRD.encode())
+    read.requirements.update(status="rejected")
+    for document, error, words in ((read, BadInput, "No requirement"), (unread, IllegalMove, "not extracted")):
+        with pytest.raises(error, match=words):
+            documents.confirm_requirements(document, by=owner_of(document.project))
 
 
 def test_rewriting_a_requirement_keeps_what_is_not_given_and_accepts_it():

@@ -1,7 +1,5 @@
 """Keys mean one requirement in a whole project, whatever the author calls it."""
 
-from __future__ import annotations
-
 import pytest
 
 from projects.models import Requirement

@@ -1,7 +1,5 @@
 """Which agent of another maker writes the code: named by an administrator, chosen by people, never by a model."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.outside.table import AgentsFileError

@@ -1,7 +1,5 @@
 """A document that replaces another one ends the planning of that one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ from projects.models import Project, Run
 from projects.services.planning import documents, runs
 from projects.services.work.moves import move_run
 from tests.factories import PRD, make_project, owner_of
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -28,8 +27,7 @@ def test_whatever_the_planning_does_it_ends_and_says_what_took_its_place(status:
     if status not in ("queued", "running"):
         move_run(run, status, wait=WaitReason.CONFIRMATION if status == "needs_you" else None)
     newer = planning_of(run.project, f"{PRD}\nFR-03 The user shall print.\n")
-    run.refresh_from_db()
-    assert (run.status, run.why) == ("cancelled", "todo.md v2 took the place of todo.md v1")
+    assert (fresh(run).status, run.why) == ("cancelled", "todo.md v2 took the place of todo.md v1")
     assert newer.status == "queued"
 
 

@@ -1,10 +1,9 @@
 """Drafts of a plan: edits that are checked as they are gathered, and become one version or nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,8 +15,9 @@ from projects.services.planning import plan_drafts, plans, runs
 from projects.services.planning.plan_edits import apply_edits, next_key, tasks_of
 from projects.services.planning.plan_rules import examine
 from tests.factories import make_document, make_plan, make_user, owner_of, plan_content
+from tests.rows import fresh
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 CHAIN = {"T-01": [], "T-02": ["T-01"], "T-03": ["T-02"]}
 
 
@@ -33,24 +33,28 @@ def needs(content: dict[str, Any]) -> dict[str, list[str]]:
     return {task["key"]: task["needs"] for task in tasks_of(content)}
 
 
-def test_what_waited_for_a_removed_task_waits_for_what_it_waited_for() -> None:
-    after = apply_edits(chain(), [{"do": "remove", "key": "T-02"}])
-    assert needs(after) == {"T-01": [], "T-03": ["T-01"]}
+@pytest.fixture
+def plan() -> Plan:
+    return make_plan(needs=CHAIN, approved=False)
 
 
-def test_a_split_makes_a_second_task_that_the_others_wait_for() -> None:
+@pytest.fixture
+def ada(plan: Plan) -> User:
+    return owner_of(plan.project)
+
+
+def test_what_waited_for_a_removed_or_split_task_waits_for_what_is_left_of_it() -> None:
+    assert needs(apply_edits(chain(), [{"do": "remove", "key": "T-02"}])) == {"T-01": [], "T-03": ["T-01"]}
     parts = {"first": {"title": "A", "minutes": 10}, "second": {"title": "B", "minutes": 20}}
     after = apply_edits(chain(), [{"do": "split", "key": "T-01", "new": "T-04", **parts}])
-    assert keys(after) == ["T-01", "T-04", "T-02", "T-03"]
-    assert needs(after) == {"T-01": [], "T-04": ["T-01"], "T-02": ["T-04"], "T-03": ["T-02"]}
+    assert list(needs(after).items()) == [("T-01", []), ("T-04", ["T-01"]), ("T-02", ["T-04"]), ("T-03", ["T-02"])]
     assert [(task["title"], task["minutes"]) for task in tasks_of(after)[:2]] == [("A", 10), ("B", 20)]
 
 
 def test_joined_tasks_have_the_minutes_requirements_and_needs_of_both() -> None:
     after = apply_edits(chain(), [{"do": "join", "key": "T-01", "other": "T-02"}])
     assert needs(after) == {"T-01": [], "T-03": ["T-01"]}
-    assert tasks_of(after)[0]["minutes"] == 60
-    assert tasks_of(after)[0]["requirements"] == ["FR-01", "FR-02"]
+    assert (tasks_of(after)[0]["minutes"], tasks_of(after)[0]["requirements"]) == (60, ["FR-01", "FR-02"])
     with pytest.raises(BadInput, match="two tasks"):
         apply_edits(chain(), [{"do": "join", "key": "T-01", "other": "T-01"}])
 
@@ -74,9 +78,7 @@ def test_new_keys_follow_the_last_one() -> None:
     assert next_key({"tasks": [{"key": "alpha"}]}) == "T-01"
 
 
-def test_edits_gather_and_become_one_version_that_waits(enqueued: list[Any]) -> None:
-    plan = make_plan(needs=CHAIN, approved=False)
-    ada = owner_of(plan.project)
+def test_edits_gather_and_become_one_version_that_waits(plan: Plan, ada: User) -> None:
     for edit in ({"do": "change", "key": "T-01", "fields": {"minutes": 45}}, {"do": "remove", "key": "T-03"}):
         draft = plan_drafts.add_edit(plan, edit, by=ada)
     assert Plan.objects.count() == 1, "a draft is no version"
@@ -86,7 +88,7 @@ def test_edits_gather_and_become_one_version_that_waits(enqueued: list[Any]) -> 
     assert not PlanEdits.objects.exists()
 
 
-def test_a_cycle_is_named_and_nothing_is_stored_but_the_refusal(enqueued: list[Any]) -> None:
+def test_a_cycle_is_named_and_nothing_is_stored_but_the_refusal() -> None:
     document = make_document()
     run = runs.start_planning(document, by=owner_of(document.project))
     plan = plans.propose_plan(document, content=chain())
@@ -102,7 +104,7 @@ def test_a_cycle_is_named_and_nothing_is_stored_but_the_refusal(enqueued: list[A
     assert run.events.filter(type="plan.refused").count() == 1
 
 
-def test_without_a_planning_run_a_refusal_is_on_the_trail_of_the_site(enqueued: list[Any]) -> None:
+def test_without_a_planning_run_a_refusal_is_on_the_trail_of_the_site() -> None:
     plan = make_plan(approved=False)
     edit = {"do": "change", "key": "T-01", "fields": {"needs": ["T-02"]}}
     with pytest.raises(BadInput):
@@ -111,9 +113,7 @@ def test_without_a_planning_run_a_refusal_is_on_the_trail_of_the_site(enqueued: 
     assert [one.who for one in plan_drafts.refusals(plan.document)] == [owner_of(plan.project).username]
 
 
-def test_a_draft_on_an_older_version_is_stale_until_it_is_moved(enqueued: list[Any]) -> None:
-    plan = make_plan(needs=CHAIN, approved=False)
-    ada = owner_of(plan.project)
+def test_a_draft_on_an_older_version_is_stale_until_it_is_moved(plan: Plan, ada: User) -> None:
     vera = make_user("vera", role="architect", project=plan.project)
     draft = plan_drafts.add_edit(plan, {"do": "change", "key": "T-01", "fields": {"minutes": 45}}, by=ada)
     plan_drafts.add_edit(plan, {"do": "change", "key": "T-03", "fields": {"minutes": 15}}, by=ada)
@@ -133,16 +133,14 @@ def test_a_draft_on_an_older_version_is_stale_until_it_is_moved(enqueued: list[A
     assert (third.version, tasks_of(third.content)[0]["minutes"]) == (3, 45)
 
 
-def test_a_draft_that_changed_since_the_page_was_opened_is_not_saved(enqueued: list[Any]) -> None:
-    plan = make_plan(needs=CHAIN, approved=False)
-    draft = plan_drafts.add_edit(plan, {"do": "remove", "key": "T-03"}, by=owner_of(plan.project))
-    with pytest.raises(StaleVersion, match="since this page was opened"):
-        plan_drafts.save_draft(draft, by=owner_of(plan.project), seen=2)
+def test_a_draft_is_not_saved_if_it_changed_since_the_page_was_opened_or_orders_alone(plan: Plan, ada: User) -> None:
+    draft = plan_drafts.add_edit(plan, {"do": "move", "key": "T-03", "by": -1}, by=ada)
+    for seen, error, words in ((2, StaleVersion, "since this page was opened"), (1, BadInput, "order of tasks alone")):
+        with pytest.raises(error, match=words):
+            plan_drafts.save_draft(draft, by=ada, seen=seen)
 
 
-def test_edits_can_be_taken_back_and_dropped(enqueued: list[Any]) -> None:
-    plan = make_plan(needs=CHAIN, approved=False)
-    ada = owner_of(plan.project)
+def test_edits_can_be_taken_back_and_dropped(plan: Plan, ada: User) -> None:
     for key in ("T-03", "T-02"):
         draft = plan_drafts.add_edit(plan, {"do": "remove", "key": key}, by=ada)
     plan_drafts.take_back(draft, by=ada)
@@ -154,9 +152,7 @@ def test_edits_can_be_taken_back_and_dropped(enqueued: list[Any]) -> None:
     assert not PlanEdits.objects.exists()
 
 
-def test_the_last_edit_is_taken_back_of_the_draft_as_it_is_not_as_a_page_saw_it(enqueued: list[Any]) -> None:
-    plan = make_plan(needs=CHAIN, approved=False)
-    ada = owner_of(plan.project)
+def test_the_last_edit_is_taken_back_of_the_draft_as_it_is_not_as_a_page_saw_it(plan: Plan, ada: User) -> None:
     seen = plan_drafts.add_edit(plan, {"do": "remove", "key": "T-03"}, by=ada)
     plan_drafts.add_edit(plan, {"do": "remove", "key": "T-02"}, by=ada)
     plan_drafts.take_back(seen, by=ada)
@@ -169,9 +165,7 @@ def test_the_last_edit_is_taken_back_of_the_draft_as_it_is_not_as_a_page_saw_it(
             late(seen, by=ada)
 
 
-def test_an_edit_added_meanwhile_moves_to_the_newest_version_too(enqueued: list[Any]) -> None:
-    plan = make_plan(needs=CHAIN, approved=False)
-    ada = owner_of(plan.project)
+def test_an_edit_added_meanwhile_moves_to_the_newest_version_too(plan: Plan, ada: User) -> None:
     seen = plan_drafts.add_edit(plan, {"do": "change", "key": "T-01", "fields": {"minutes": 45}}, by=ada)
     plan_drafts.add_edit(plan, {"do": "change", "key": "T-02", "fields": {"minutes": 15}}, by=ada)
     assert plan_drafts.move_to_newest(seen, by=ada) == []
@@ -180,15 +174,7 @@ def test_an_edit_added_meanwhile_moves_to_the_newest_version_too(enqueued: list[
     assert [edit["key"] for edit in draft.edits] == ["T-01", "T-02"]
 
 
-def test_an_order_alone_is_no_version(enqueued: list[Any]) -> None:
-    plan = make_plan(needs=CHAIN, approved=False)
-    ada = owner_of(plan.project)
-    draft = plan_drafts.add_edit(plan, {"do": "move", "key": "T-03", "by": -1}, by=ada)
-    with pytest.raises(BadInput, match="order of tasks alone"):
-        plan_drafts.save_draft(draft, by=ada, seen=1)
-
-
-def test_an_earlier_version_comes_back_as_a_new_one(enqueued: list[Any]) -> None:
+def test_an_earlier_version_comes_back_as_a_new_one() -> None:
     first = make_plan(needs=CHAIN)
     ada = owner_of(first.project)
     draft = plan_drafts.add_edit(first, {"do": "remove", "key": "T-03"}, by=ada)
@@ -196,13 +182,12 @@ def test_an_earlier_version_comes_back_as_a_new_one(enqueued: list[Any]) -> None
     third = plan_drafts.restore(first, by=ada)
     assert (third.version, third.content, third.status) == (3, first.content, "proposed")
     assert third.comment == "Restored from v1."
-    second.refresh_from_db()
-    assert second.status == "superseded"
+    assert fresh(second).status == "superseded"
     with pytest.raises(BadInput, match="newest"):
         plan_drafts.restore(third, by=ada)
 
 
-def test_only_those_who_may_edit_the_plan_have_drafts_and_nobody_has_anothers(enqueued: list[Any]) -> None:
+def test_only_those_who_may_edit_the_plan_have_drafts_and_nobody_has_anothers() -> None:
     plan = make_plan(approved=False)
     viewer = make_user("victor", role="viewer", project=plan.project)
     with pytest.raises(NotAllowed):
@@ -231,9 +216,7 @@ EDITS = st.one_of(
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(EDITS, max_size=8))
-def test_no_sequence_of_edits_stores_an_invalid_plan_and_a_draft_is_its_edits_one_by_one(
-    edits: list[dict[str, Any]], enqueued: list[Any]
-) -> None:
+def test_no_edits_store_an_invalid_plan_and_a_draft_is_edits(edits: list[dict[str, Any]], enqueued: list[Any]) -> None:
     plan = make_plan(needs=CHAIN, approved=False)
     ada, draft, one_by_one = owner_of(plan.project), None, plan.content
     for edit in edits:

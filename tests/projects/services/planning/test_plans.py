@@ -1,11 +1,11 @@
-from __future__ import annotations
-
 import pytest
 
 from projects.errors import BadInput, LostRace, NotAllowed, StaleVersion
 from projects.models import Approval, Event, Plan, Transition
 from projects.services.planning import documents, plan_rules, plans, runs
 from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of, plan_content
+from tests.rows import fresh, undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -40,19 +40,16 @@ def test_what_is_no_plan_at_all_is_stored_with_its_problems():
         plans.approve_plan(plan, content_hash="", by=owner_of(plan.project))
 
 
-def test_an_uncovered_requirement_makes_a_plan_invalid():
-    document = make_document()
-    documents.add_requirement(document, by=owner_of(document.project), text="It exports CSV.", kind="functional")
-    plan = plans.propose_plan(document, content=plan_content())
-    assert plan.status == "invalid"
-    assert "MAN-01" in plan.problems[0]["message"]
-
-
-def test_a_rejected_requirement_need_not_be_covered():
+@each_row(("rejected", "status"), [(False, "invalid"), (True, "proposed")])
+@undone()
+def test_a_plan_covers_each_requirement_that_is_not_rejected(rejected, status):
     document = make_document()
     row = documents.add_requirement(document, by=owner_of(document.project), text="CSV.", kind="functional")
-    documents.set_requirement(row, by=owner_of(document.project), status="rejected")
-    assert plans.propose_plan(document, content=plan_content()).status == "proposed"
+    if rejected:
+        documents.set_requirement(row, by=owner_of(document.project), status="rejected")
+    plan = plans.propose_plan(document, content=plan_content())
+    assert plan.status == status
+    assert ("MAN-01" in str(plan.problems)) is not rejected
 
 
 def test_the_same_content_again_is_the_same_version():
@@ -63,8 +60,7 @@ def test_the_same_content_again_is_the_same_version():
 def test_a_newer_proposal_takes_the_place_of_the_older_and_closes_its_question():
     first = make_plan(approved=False)
     second = plans.propose_plan(first.document, content=changed(title="Other"))
-    first.refresh_from_db()
-    assert (first.status, second.status, second.version) == ("superseded", "proposed", 2)
+    assert (fresh(first).status, second.status, second.version) == ("superseded", "proposed", 2)
     states = dict(Approval.objects.values_list("subject", "status"))
     assert states == {first.content_hash: "closed", second.content_hash: "pending"}
 
@@ -91,18 +87,16 @@ def test_a_yes_binds_to_the_content_that_was_shown():
     assert (second.decided_by, Approval.objects.get(subject=second.content_hash).status) == (person, "approved")
 
 
-def test_content_changed_behind_the_back_is_not_approved():
+def test_a_plan_whose_content_or_requirements_changed_since_is_not_approved():
     plan = make_plan(approved=False)
+    person, shown = owner_of(plan.project), plan.content
     Plan.objects.filter(pk=plan.pk).update(content=changed(packages=["evil"]))
     with pytest.raises(StaleVersion, match="does not match"):
-        plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(plan.project))
-
-
-def test_a_plan_that_lost_a_requirement_since_is_not_approved():
-    plan = make_plan(approved=False)
-    documents.add_requirement(plan.document, by=owner_of(plan.project), text="CSV.", kind="functional")
+        plans.approve_plan(plan, content_hash=plan.content_hash, by=person)
+    Plan.objects.filter(pk=plan.pk).update(content=shown)
+    documents.add_requirement(plan.document, by=person, text="CSV.", kind="functional")
     with pytest.raises(BadInput, match="MAN-01"):
-        plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(plan.project))
+        plans.approve_plan(plan, content_hash=plan.content_hash, by=person)
 
 
 def test_a_decided_plan_is_not_decided_again():
@@ -113,19 +107,16 @@ def test_a_decided_plan_is_not_decided_again():
         plans.ask_for_changes(plan, by=owner_of(plan.project), comment="late")
 
 
-def test_only_an_architect_edits_and_approves():
+def test_only_an_architect_edits_and_approves_and_changes_need_words():
     plan = make_plan(approved=False)
     other = make_user(role="developer", project=plan.project)
-    with pytest.raises(NotAllowed, match="architect"):
-        plans.approve_plan(plan, content_hash=plan.content_hash, by=other)
-    with pytest.raises(NotAllowed, match="architect"):
-        plans.edit_plan(plan, content=changed(), by=other, base_hash=plan.content_hash)
-    with pytest.raises(NotAllowed, match="architect"):
-        plans.ask_for_changes(plan, by=other, comment="x")
-
-
-def test_changes_need_words():
-    plan = make_plan(approved=False)
+    for call in (
+        lambda: plans.approve_plan(plan, content_hash=plan.content_hash, by=other),
+        lambda: plans.edit_plan(plan, content=changed(), by=other, base_hash=plan.content_hash),
+        lambda: plans.ask_for_changes(plan, by=other, comment="x"),
+    ):
+        with pytest.raises(NotAllowed, match="architect"):
+            call()
     with pytest.raises(BadInput, match="what should change"):
         plans.ask_for_changes(plan, by=owner_of(plan.project), comment=" ")
 
@@ -135,26 +126,19 @@ def test_approving_a_new_version_retires_the_old_one():
     second = plans.edit_plan(
         first, content=changed(minutes=45), by=owner_of(first.project), base_hash=first.content_hash
     )
-    first.refresh_from_db()
-    assert first.status == "approved"
+    assert fresh(first).status == "approved"
     plans.approve_plan(second, content_hash=second.content_hash, by=owner_of(first.project))
-    first.refresh_from_db()
-    assert (first.status, second.status) == ("superseded", "approved")
+    assert (fresh(first).status, second.status) == ("superseded", "approved")
 
 
-@pytest.mark.parametrize("autonomy", ["gates_only", "none"])
-def test_where_autonomy_waives_the_yes_the_plan_says_so(autonomy):
-    document = make_document(make_project(autonomy=autonomy))
-    plan = plans.propose_plan(document, content=plan_content())
-    assert (plan.status, plan.decided_by) == ("approved", None)
-    assert Transition.objects.get(kind="plan", object_id=plan.pk, new="approved").actor == "autonomy"
-    assert not Approval.objects.exists()
-
-
-@pytest.mark.parametrize("autonomy", ["plan_only", "plan_gates"])
-def test_elsewhere_nothing_is_approved_by_itself(autonomy):
-    document = make_document(make_project(autonomy=autonomy))
-    assert plans.propose_plan(document, content=plan_content()).status == "proposed"
+@each_row("autonomy", ["gates_only", "none", "plan_only", "plan_gates"])
+@undone()
+def test_only_where_autonomy_waives_the_yes_a_plan_is_approved_and_says_by_whom(autonomy):
+    plan = plans.propose_plan(make_document(make_project(autonomy=autonomy)), content=plan_content())
+    waived = Transition.objects.filter(kind="plan", object_id=plan.pk, new="approved", actor="autonomy").exists()
+    asked = Approval.objects.exists()
+    expected = ("approved", True, False) if autonomy in ("gates_only", "none") else ("proposed", False, True)
+    assert (plan.status, waived, asked, plan.decided_by) == (*expected, None)
 
 
 def test_the_planning_run_hears_of_everything():
@@ -165,16 +149,8 @@ def test_the_planning_run_hears_of_everything():
     plan = plans.edit_plan(plan, content=changed(minutes=45), by=person, base_hash=plan.content_hash)
     plans.approve_plan(plan, content_hash=plan.content_hash, by=person)
     told = list(Event.objects.filter(run=run).order_by("seq").values_list("type", flat=True))
-    assert told == [
-        "run.queued",
-        "plan.proposed",
-        "approval.requested",
-        "approval.decided",
-        "plan.edited",
-        "approval.requested",
-        "approval.decided",
-        "plan.approved",
-    ]
+    asked = ["approval.requested", "approval.decided"]
+    assert told == ["run.queued", "plan.proposed", *asked, "plan.edited", *asked, "plan.approved"]
 
 
 def test_a_layout_places_every_task_after_what_it_needs():

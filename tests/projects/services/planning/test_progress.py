@@ -1,7 +1,5 @@
 """Documents that replace or add, and what that makes of requirements, built or not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
@@ -7,7 +5,7 @@ from projects.errors import BadInput, NotAllowed
 from projects.models import Project, SiteEvent
 from projects.services.planning import projects
 from tests.factories import make_project, make_user, owner_of
-from tests.rows import undone
+from tests.rows import fresh, undone
 from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
@@ -50,8 +48,7 @@ def test_a_setting_that_cannot_be_used_is_refused_and_nothing_changes(given):
         projects.update_settings(project, by=owner_of(project), **given)
     with pytest.raises(BadInput):
         projects.create_project(**{"name": "New", **given}, by=owner_of(project))
-    project.refresh_from_db()
-    assert (project.name, Project.objects.count()) == ("Before", 1)
+    assert (fresh(project).name, Project.objects.count()) == ("Before", 1)
 
 
 def test_limits_not_named_keep_their_value():

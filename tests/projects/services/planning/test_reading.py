@@ -1,21 +1,29 @@
 """Written requirements are shown before anything is stored, and stored once."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
 
 from projects.errors import BadInput
-from projects.models import OriginalFile, RequirementDocument
+from projects.models import OriginalFile, Project, RequirementDocument
 from projects.services.planning import documents, reading
 from projects.services.planning.deleting import delete_project
 from sandbox.base import ExecResult
 from tests.factories import make_project, make_user, owner_of
+from tests.rows import fresh
 from tests.sandbox.fake_backend import FakeBackend, FakeSandbox
+from tests.tables import each_row
+
+pytestmark = pytest.mark.django_db
 
 PRD = b"# Todo\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
+
+
+def stored(data: bytes, name: str = "todo.md", project: Project | None = None) -> RequirementDocument:
+    """A document of a project, as it was uploaded."""
+    project = project or make_project()
+    return documents.upload_document(project, data, name, by=owner_of(project))
 
 
 def test_a_preview_names_what_would_be_read() -> None:
@@ -31,22 +39,17 @@ def test_what_the_written_implies_is_previewed_and_kept_with_its_reason() -> Non
     assert {row["because_of"] for row in found["implied"]} == {"R1"}
 
 
-@pytest.mark.django_db
 def test_a_heading_without_requirements_is_no_gap_in_the_coverage() -> None:
-    project = make_project()
     text = b"# Todo\n\nFR-01 The API shall add a to-do.\n\n## Weather\n\nThe weather is nice.\n"
     seen = documents.preview(reading.read_bytes(text, "todo.md"))
-    document = documents.extract_written(documents.upload_document(project, text, "todo.md", by=owner_of(project)))
+    document = documents.extract_written(stored(text))
     assert documents.coverage(document) == {"mapped": seen["mapped"], "total": seen["paragraphs"]}
     assert [part["text"] for part in documents.left_over(document)] == ["The weather is nice."]
     assert any(part["kind"] == "heading" for part in document.unmapped)
 
 
-@pytest.mark.django_db
 def test_what_is_implied_names_the_requirement_that_calls_for_it() -> None:
-    project = make_project()
-    text = b"FR-01 Members shall log in with a password."
-    document = documents.extract_written(documents.upload_document(project, text, "a.md", by=owner_of(project)))
+    document = documents.extract_written(stored(b"FR-01 Members shall log in with a password."))
     implied = document.requirements.filter(origin="implied")
     assert implied.exists()
     assert all("because of R1" in row.reason and row.line_start == 0 for row in implied)
@@ -58,13 +61,9 @@ def test_what_cannot_be_read_is_refused_with_a_reason(data: bytes) -> None:
         documents.preview(reading.read_bytes(data, "todo.md"))
 
 
-@pytest.mark.django_db
 def test_a_document_is_read_once_and_what_people_decided_stays() -> None:
-    project = make_project()
-    document = documents.upload_document(project, PRD, "todo.md", by=owner_of(project))
-    documents.extract_written(document)
-    requirement = document.requirements.get()
-    documents.set_requirement(requirement, by=owner_of(project), status="rejected")
+    document = documents.extract_written(stored(PRD))
+    documents.set_requirement(document.requirements.get(), by=owner_of(document.project), status="rejected")
     documents.extract_written(RequirementDocument.objects.get(pk=document.pk))
     assert document.requirements.get().status == "rejected"
 
@@ -90,42 +89,36 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Any:
     return answer
 
 
-@pytest.mark.django_db
 def test_a_pdf_is_stored_as_its_markdown_beside_the_file_itself(answers: Any) -> None:
     text = f"# Shop\n\nFR-01 It shall start.\n\n![Plan](image)\n\n{ARCHITECTURE}"
     answers(text, pages=[1, 5], notes=["Page 2 holds images."])
     project = make_project()
     document = documents.extract_written(documents.upload_document(project, PDF, "shop.pdf", by=owner_of(project)))
-    document.refresh_from_db()
-    assert (document.text, document.encoding, document.pages) == (text, "PDF", [1, 5])
+    assert (fresh(document).text, document.encoding, document.pages) == (text, "PDF", [1, 5])
     assert document.notes == ["Page 2 holds images.", "Images are not read; the original has them (line 5)."]
     assert [row.page for row in document.requirements.filter(author_key="FR-01")] == [1]
     assert document.page_of(7) == 2
     assert reading.file_of(document) == ("shop.pdf", PDF)
     assert PDF not in bytes(OriginalFile.objects.get().sealed)
     assert "Web -> Database (reads)" in reading.background_of(document)
-    again = documents.upload_document(project, PDF, "shop.pdf", by=owner_of(project))
-    assert again.pk == document.pk
+    assert stored(PDF, "shop.pdf", document.project).pk == document.pk
 
 
-@pytest.mark.django_db
 def test_of_a_file_with_a_secret_only_the_text_without_it_is_kept(answers: Any) -> None:
     secret = "AKIA" + "QWERTYUIOPASDFGH"
     answers(f"FR-01 It shall start with {secret}.")
-    project = make_project()
-    document = documents.upload_document(project, PDF, "shop.pdf", by=owner_of(project))
+    document = stored(PDF, "shop.pdf")
     assert secret not in document.text
     assert document.original is None
     assert "secret" in document.notes[-1]
     assert secret.encode() not in reading.file_of(document)[1]
 
 
-@pytest.mark.django_db
 def test_a_file_goes_with_the_last_project_that_has_it(answers: Any) -> None:
     answers("FR-01 It shall start.")
     first, second = make_project(), make_project()
     for project in (first, second):
-        documents.upload_document(project, PDF, "shop.pdf", by=owner_of(project))
+        stored(PDF, "shop.pdf", project)
     root = make_user("root", superuser=True)
     delete_project(first, by=root, named=first.slug)
     assert OriginalFile.objects.count() == 1
@@ -133,15 +126,12 @@ def test_a_file_goes_with_the_last_project_that_has_it(answers: Any) -> None:
     assert not OriginalFile.objects.exists()
 
 
-@pytest.mark.django_db
 def test_a_text_is_its_own_original() -> None:
-    project = make_project()
-    document = documents.upload_document(project, PRD, "todo.md", by=owner_of(project))
+    document = stored(PRD)
     assert document.original is None
     assert reading.file_of(document) == ("todo.md", PRD.rstrip())
 
 
-@pytest.mark.django_db
 def test_a_specification_has_versions_of_its_own() -> None:
     project = make_project()
     by = owner_of(project)
@@ -154,30 +144,16 @@ def test_a_specification_has_versions_of_its_own() -> None:
     assert reading.background_of(first) == "the plan"
 
 
-@pytest.mark.django_db
-def test_the_planner_is_told_what_a_document_says_before_its_requirements() -> None:
-    project = make_project()
-    text = (
-        "# Links\n\nAn API in TypeScript with Fastify.\n\n"
-        "| ID | Requirement |\n|---|---|\n| FR-01 | `GET /` answers 200. |\n"
-        "\n## Team\n\nFour people work here.\n"
-    )
-    given = reading.read_bytes(text.encode(), "links.md")
-    document = documents.extract_written(documents.store_document(project, given, by=owner_of(project)))
-    document.refresh_from_db()
-    assert reading.background_of(document) == "An API in TypeScript with Fastify."
+TABLE = "| ID | Requirement |\n|---|---|\n| FR-01 | `GET /` answers 200. |\n\n## Team\n\nFour people work here.\n"
+SECTIONS = "## History\n\nOnce it was a script.\n\n## Requirements\n\n- FR-01 It shall start.\n"
 
 
-@pytest.mark.django_db
-def test_of_a_document_with_sections_the_planner_is_told_what_stands_under_its_title() -> None:
+@each_row("rest", [TABLE, SECTIONS], ids=["before its requirements", "under its title"])
+def test_the_planner_is_told_what_a_document_says_at_its_beginning_unless_it_is_a_requirement(rest: str) -> None:
     project = make_project()
-    text = "# Links\n\nAn API in TypeScript.\n\n## History\n\nOnce it was a script.\n\n"
-    text += "## Requirements\n\n- FR-01 It shall start.\n"
-    given = reading.read_bytes(text.encode(), "links.md")
+    given = reading.read_bytes(f"# Links\n\nAn API in TypeScript.\n\n{rest}".encode(), "links.md")
     document = documents.extract_written(documents.store_document(project, given, by=owner_of(project)))
-    document.refresh_from_db()
-    assert reading.background_of(document) == "An API in TypeScript."
-    document.requirements.create(
-        key="INF-01", ordinal=90, text="An API in TypeScript.", origin="inferred", status="accepted", line_start=3
-    )
+    assert reading.background_of(fresh(document)) == "An API in TypeScript."
+    row = {"text": "An API in TypeScript.", "origin": "inferred", "status": "accepted", "line_start": 3}
+    document.requirements.create(key="INF-01", ordinal=90, **row)
     assert reading.background_of(document) == ""

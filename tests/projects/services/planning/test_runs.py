@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.waiting import WaitReason
@@ -23,7 +21,8 @@ from tests.factories import (
     plan_content,
 )
 from tests.projects.threads import at_once
-from tests.rows import emit
+from tests.rows import emit, fresh
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -192,28 +191,23 @@ def test_the_clock_of_the_why_line_starts_when_the_sentence_changes():
     assert (run.why, run.why_since) == ("", None)
 
 
-def finished(*states: str) -> tuple[bool, str, str]:
+@each_row(
+    ("states", "done", "status", "why"),
+    [
+        ("merged skipped cancelled", True, "finished", "1 merged, 2 left out"),
+        ("merged merged", True, "finished", "2 merged"),
+        ("merged ready escalated", False, "running", ""),
+        ("merged running", False, "running", ""),
+        ("merged escalated blocked", False, "needs_you", "needs you: T-02: escalated"),
+        ("needs_you escalated", False, "needs_you", "needs you: T-01 (and 1 more): needs you"),
+    ],
+)
+def test_a_run_is_over_when_all_is_settled_and_needs_you_when_nothing_moves(states, done, status, why):
     run = bare_run()
-    for state in states:
+    for state in states.split():
         make_task(run, status=state)
-    done = runs.finish_if_done(run.pk)
-    run.refresh_from_db()
-    return done, run.status, run.why
-
-
-def test_a_run_is_finished_when_every_task_is_settled():
-    assert finished("merged", "skipped", "cancelled") == (True, "finished", "1 merged, 2 left out")
-    assert finished("merged", "merged") == (True, "finished", "2 merged")
-
-
-def test_a_run_in_which_something_moves_goes_on():
-    assert finished("merged", "ready", "escalated") == (False, "running", "")
-    assert finished("merged", "running") == (False, "running", "")
-
-
-def test_a_run_in_which_nothing_moves_but_something_waits_needs_you():
-    assert finished("merged", "escalated", "blocked") == (False, "needs_you", "needs you: T-02: escalated")
-    assert finished("needs_you", "escalated") == (False, "needs_you", "needs you: T-01 (and 1 more): needs you")
+    assert runs.finish_if_done(run.pk) is done
+    assert (fresh(run).status, run.why) == (status, why)
 
 
 @pytest.mark.parametrize("updates_base", [True, False])
@@ -226,8 +220,7 @@ def test_what_failed_at_import_and_was_mended_counts_in_the_next_run(updates_bas
     task = make_task(run, status="merged")
     task.attempts.create(number=1, outcome="passed", tests={"passed": 3, "fixed": ["t.py::test_a"]})
     assert runs.finish_if_done(run.pk)
-    baseline.refresh_from_db()
-    assert ("t.py::test_a" in baseline.tests["failing"]) is not updates_base
+    assert ("t.py::test_a" in fresh(baseline).tests["failing"]) is not updates_base
     assert "t.py::test_b" in baseline.tests["failing"]
 
 
@@ -250,18 +243,8 @@ def test_totals_count_what_there_is():
     for number, strategy, outcome in ((1, "first", "failed"), (2, "repair", "failed"), (3, "fresh", "passed")):
         attempts.start_attempt(task, number=number, strategy=strategy)
         attempts.finish_attempt(task, number=number, outcome=outcome)
-    found = [
-        {
-            "fingerprint": name,
-            "tool": "bandit",
-            "rule": "B1",
-            "severity": "LOW",
-            "confidence": "LOW",
-            "path": "a",
-            "message": "m",
-        }
-        for name in ("x", "y")
-    ]
+    seen = {"tool": "bandit", "rule": "B1", "severity": "LOW", "confidence": "LOW", "path": "a", "message": "m"}
+    found = [{"fingerprint": name, **seen} for name in ("x", "y")]
     record_findings(task, found, attempt=1, blocking=set())
     record_findings(task, found[:1], attempt=2, blocking=set())
     emit(run.pk, "adjudication", summary="the test was wrong", task_id=task.pk)

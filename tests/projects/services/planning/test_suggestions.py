@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from agents.requirements.second_reading import DOUBTS

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -10,6 +8,7 @@ from projects.models import Approval, Plan, Run
 from projects.services.audit.events import emit
 from projects.services.planning import documents, plans, variants
 from tests.factories import make_document, make_plan, make_user, owner_of, plan_content
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -80,8 +79,7 @@ def test_a_variant_that_is_taken_is_a_new_version_that_waits_for_its_approval():
     newer = variants.take_variant(plan, digest=one.digest, by=owner_of(plan.project))
     assert (newer.version, newer.status, newer.content_hash) == (2, "proposed", one.digest)
     assert newer.comment == f"Variant {one.name} of v1: {one.about}."
-    plan.refresh_from_db()
-    assert plan.status == "approved"
+    assert fresh(plan).status == "approved"
     assert Approval.objects.get(status="pending").subject == one.digest
 
 

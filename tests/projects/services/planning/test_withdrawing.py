@@ -1,7 +1,5 @@
 """A document that was uploaded by mistake is taken back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ from projects.models import Requirement, RequirementDocument, Run, SiteEvent
 from projects.services.planning import documents, plans, runs
 from projects.services.planning.withdrawing import withdraw_document
 from tests.factories import PRD, make_plan, make_project, make_run, make_user, owner_of
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 WRONG = "FR-07 The user shall pay with a card."
@@ -23,8 +22,7 @@ def test_its_planning_ends_and_what_it_replaced_is_in_force_again(enqueued: list
     wrong = documents.upload_document(project, WRONG.encode(), "todo.md", by=by)
     planning = runs.start_planning(wrong, by=by)
     withdraw_document(wrong, by=by)
-    planning.refresh_from_db()
-    assert (planning.status, planning.why) == ("cancelled", "todo.md v2 was withdrawn")
+    assert (fresh(planning).status, planning.why) == ("cancelled", "todo.md v2 was withdrawn")
     assert list(project.documents.all()) == [right]
     assert planning.document == wrong, "its run still names it"
     assert SiteEvent.objects.get(action="document.withdrawn").detail["replaced"] == "todo.md v1"

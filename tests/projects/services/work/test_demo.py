@@ -1,7 +1,5 @@
 """The demo is started by whom the site registered, and refused where nobody is."""
 
-from __future__ import annotations
-
 import pytest
 
 from projects.errors import BadInput

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import timedelta
 from itertools import product
 
@@ -10,26 +8,16 @@ from projects.errors import BadInput, NotAllowed
 from projects.models import Event, Finding
 from projects.services.work import findings
 from tests.factories import make_finding, make_task, make_user
-from tests.rows import undone
+from tests.rows import fresh, undone
 from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
 
 def seen(name: str, **more):
-    return {
-        "fingerprint": name,
-        "tool": "bandit",
-        "rule": "B602",
-        "severity": "MEDIUM",
-        "confidence": "HIGH",
-        "cwe": "CWE-78",
-        "path": "app/a.py",
-        "line": 3,
-        "message": "shell=True",
-        "remediation": "a list",
-        **more,
-    }
+    row = {"tool": "bandit", "rule": "B602", "severity": "MEDIUM", "confidence": "HIGH", "cwe": "CWE-78"}
+    place = {"path": "app/a.py", "line": 3, "message": "shell=True", "remediation": "a list"}
+    return {"fingerprint": name, **row, **place, **more}
 
 
 def states(task):
@@ -50,34 +38,26 @@ def test_findings_are_new_then_known_then_fixed_then_new_again():
 HERE, THERE, CODE = "1" * 32, "2" * 32, "c" * 32
 
 
-@pytest.mark.parametrize("decided", [False, True])
-def test_a_weakness_that_moved_is_not_fixed_and_a_decision_about_it_ends(decided):
+@pytest.mark.parametrize(("moves", "decided"), [(True, False), (True, True), (False, True)])
+def test_a_weakness_that_moved_or_has_another_source_is_not_fixed_and_a_decision_about_it_ends(moves, decided):
     task = make_task(status="running")
     [row] = findings.record_findings(task, [seen(HERE + CODE)], attempt=1, blocking={HERE + CODE})
     if decided:
         person = make_user(role="developer", project=task.run.project)
         until = timezone.now() + timedelta(days=3)
         findings.dispose(row, by=person, disposition="accepted", reason="internal", expires_at=until)
-    moved = seen(THERE + CODE, path="app/b.py", line=8)
-    [now] = findings.record_findings(task, [moved], attempt=2, blocking={THERE + CODE})
-    assert (now.pk, now.path, now.line, now.state, now.blocks) == (row.pk, "app/b.py", 8, "old", True)
+    place = {"path": "app/b.py", "line": 8} if moves else {}
+    [now] = findings.record_findings(task, [seen(THERE + CODE, **place)], attempt=2, blocking={THERE + CODE})
+    assert (now.pk, now.path, now.state, now.blocks) == (row.pk, place.get("path", "app/a.py"), "old", True)
+    assert now.line == place.get("line", 3)
     assert findings.disposed(task) == set()
     assert not Event.objects.filter(run=task.run, type="gate.fixed").exists()
-    event = Event.objects.get(run=task.run, type="gate.moved")
-    assert event.summary.startswith("bandit B602 moved from app/a.py to app/b.py:8")
-    assert ("decision about it has ended" in event.summary) is decided
+    if moves:
+        event = Event.objects.get(run=task.run, type="gate.moved")
+        assert event.summary.startswith("bandit B602 moved from app/a.py to app/b.py:8")
+        assert ("decision about it has ended" in event.summary) is decided
     findings.record_findings(task, [], attempt=3, blocking=set())
     assert states(task) == {THERE + CODE: "fixed"}
-
-
-def test_a_weakness_into_which_something_else_flows_is_not_fixed_and_a_decision_about_it_ends():
-    task = make_task(status="running")
-    [row] = findings.record_findings(task, [seen(HERE + CODE)], attempt=1, blocking={HERE + CODE})
-    person = make_user(role="developer", project=task.run.project)
-    findings.dispose(row, by=person, disposition="accepted", reason="internal", expires_at=None)
-    [now] = findings.record_findings(task, [seen(THERE + CODE)], attempt=2, blocking={THERE + CODE})
-    assert (now.pk, now.blocks, findings.disposed(task)) == (row.pk, True, set())
-    assert not Event.objects.filter(run=task.run, type="gate.fixed").exists()
 
 
 def test_a_copy_is_a_new_weakness_and_other_code_elsewhere_is_no_move():
@@ -142,8 +122,7 @@ def test_a_disposition_that_is_not_complete_is_refused(more, word):
     given = {"disposition": "accepted", "reason": "because", "expires_at": None, **more}
     with pytest.raises(BadInput, match=word):
         findings.dispose(finding, by=person, **given)
-    finding.refresh_from_db()
-    assert finding.blocks
+    assert fresh(finding).blocks
 
 
 @each_row("severity, disposition", list(product(["HIGH", "ERROR", "CRITICAL", "high"], findings.DISPOSITIONS)))

@@ -1,7 +1,5 @@
 """Of any number of workers one has the task, and whoever had it before can write no more."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -13,6 +11,7 @@ from projects.services.work import leases, tasks
 from projects.services.work.moves import move_task
 from tests.factories import bare_run, make_task
 from tests.projects.threads import at_once
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -53,8 +52,7 @@ def test_a_sleeper_that_wakes_after_its_lease_is_refused_every_write():
         with pytest.raises(LeaseLost, match="worker:b:2"):
             write()
     assert leases.release(Task, task.pk, token=old) is False
-    task.refresh_from_db()
-    assert (task.status, task.lease_owner) == ("running", "worker:b:2")
+    assert (fresh(task).status, task.lease_owner) == ("running", "worker:b:2")
     leases.guard(Task, task.pk, new)
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -12,6 +10,9 @@ from projects.services.audit.chain import verify_chain
 from projects.services.work.moves import RUN_EVENTS, TASK_EVENTS, move_plan, move_run, move_task
 from tests.factories import bare_run, make_task
 from tests.projects.threads import at_once
+from tests.rows import fresh
+
+pytestmark = pytest.mark.django_db
 
 
 class TaskMoves(RuleBasedStateMachine):
@@ -87,13 +88,11 @@ def test_every_state_is_in_the_machine_and_leads_only_to_known_ones(model):
     assert {to for ways in model.MOVES.values() for to in ways} <= set(model.Status.values)
 
 
-@pytest.mark.django_db
 def test_a_refusal_names_the_possible_moves():
     with pytest.raises(IllegalMove, match=r"T-01 cannot go from queued to merged.*ready, blocked, skipped, cancelled"):
         move_task(make_task(), "merged")
 
 
-@pytest.mark.django_db
 def test_a_run_that_goes_on_after_a_pause_is_resumed_and_not_started():
     run = bare_run()
     Run.objects.filter(pk=run.pk).update(status="queued")
@@ -102,13 +101,11 @@ def test_a_run_that_goes_on_after_a_pause_is_resumed_and_not_started():
         move_run(run, to, reason="said so", actor="ada")
     told = list(Event.objects.filter(run=run).order_by("seq").values_list("type", "actor"))
     assert told == [(f"run.{word}", "ada") for word in ("started", "paused", "resumed", "finished")]
-    run.refresh_from_db()
-    assert run.started_at is not None
+    assert fresh(run).started_at is not None
     assert run.finished_at is not None
     assert run.why == "said so"
 
 
-@pytest.mark.django_db
 def test_a_run_moved_by_somebody_else_is_not_moved_again():
     run = bare_run()
     stale = Run.objects.get(pk=run.pk)
@@ -117,7 +114,6 @@ def test_a_run_moved_by_somebody_else_is_not_moved_again():
         move_run(stale, "finished")
 
 
-@pytest.mark.django_db
 def test_a_plan_whose_content_changed_meanwhile_is_not_moved():
     from tests.factories import make_plan
 

@@ -1,7 +1,5 @@
 """A sub-task is asked for once, by people's leave where plans need it, and holds what the request says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -19,6 +17,8 @@ from projects.services.work.moves import move_task
 from projects.services.work.sub_tasks import SubTaskRequest, sub_task_for
 from projects.services.work.tasks import ready_tasks
 from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of
+from tests.rows import fresh
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -86,8 +86,7 @@ def test_only_who_may_approve_plans_decides_and_the_plan_stays_as_it_was():
     before = task.run.plan.content_hash
     approvals.decide(question, by=owner_of(task.run.project), yes=True)
     assert waits(task).reason == WaitReason.DEPENDENCY
-    task.run.plan.refresh_from_db()
-    assert (task.run.plan.content_hash, task.run.plan.status) == (before, "approved")
+    assert (fresh(task.run.plan).content_hash, task.run.plan.status) == (before, "approved")
     other = SubTaskRequest("another thing", "app/plus.py", "")
     assert waits(task, other).reason == WaitReason.DEPENDENCY, "one a task, whatever is asked for later"
     assert Task.objects.filter(asked_by=task).count() == 1
@@ -102,9 +101,7 @@ def test_its_question_and_its_place_in_the_run_are_shown(client, monkeypatch, ca
         "may it have a sub-task for function plus(a, b), in app/plus.py?" in client.get("/approvals").content.decode()
     )
     shown = client.get(reverse("approval", args=[question.pk])).content.decode()
-    assert "Sums are shared." in shown
-    assert "&lt;b&gt;now" in shown
-    assert "goes on without it and is told your reason" in shown
+    shows(shown, "Sums are shared.", "&lt;b&gt;now", "goes on without it and is told your reason")
     approvals.decide(question, by=owner_of(task.run.project), yes=True)
     waits(task)
     assert "T-01.1" in client.get(reverse("run", args=[task.run_id])).content.decode()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from agents.engine.waiting import WaitReason
@@ -10,6 +8,8 @@ from projects.services.work import tasks
 from projects.services.work.approval_requests import ask
 from projects.services.work.moves import move_run, move_task
 from tests.factories import bare_run, make_project, make_run, make_task, make_user, owner_of
+from tests.rows import fresh, undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -34,8 +34,7 @@ def test_tasks_become_ready_when_all_they_need_is_done():
     move_task(first, "running")
     move_task(first, "merged")
     assert [task.key for task in tasks.ready_tasks(run.pk)] == ["T-02", "T-04"]
-    second.refresh_from_db()
-    assert second.status == "ready"
+    assert fresh(second).status == "ready"
 
 
 def test_asking_for_ready_tasks_twice_moves_nothing_twice():
@@ -100,17 +99,14 @@ def test_only_what_stopped_can_be_retried(status):
         tasks.retry_task(task, by=make_user(role="developer", project=task.run.project))
 
 
-def test_a_viewer_may_neither_retry_nor_skip():
+def test_only_who_works_on_the_project_may_retry_or_skip_and_skipping_needs_a_reason():
     task = make_task(status="escalated")
     viewer = make_user(role="viewer", project=task.run.project)
-    with pytest.raises(NotAllowed, match="developer"):
-        tasks.retry_task(task, by=viewer)
-    with pytest.raises(NotAllowed, match="developer"):
-        tasks.skip_task(task, by=viewer, reason="no")
-
-
-def test_skipping_needs_a_reason():
-    task = make_task(status="escalated")
+    for other in (viewer, make_user(role="developer", project=make_project())):
+        with pytest.raises(NotAllowed, match="developer"):
+            tasks.retry_task(task, by=other)
+        with pytest.raises(NotAllowed, match="developer"):
+            tasks.skip_task(task, by=other, reason="no")
     with pytest.raises(BadInput, match="Give a reason"):
         tasks.skip_task(task, by=make_user(role="developer", project=task.run.project), reason="  ")
 
@@ -122,23 +118,15 @@ def test_a_task_of_a_finished_run_stays_as_it_is():
         tasks.retry_task(task, by=make_user(role="developer", project=task.run.project))
 
 
-def test_an_escalation_is_asked_and_a_yes_tries_again():
+@each_row(("yes", "status", "generation", "note"), [(True, "ready", 2, "use a queue"), (False, "escalated", 1, "")])
+@undone()
+def test_an_escalation_is_asked_and_only_a_yes_tries_again(yes, status, generation, note):
     task = make_task(status="running")
     tasks.escalate_task(task, text="The signature repeats.\nSecond line.")
     question = Approval.objects.get(task=task, kind="escalation")
     assert question.why == "The signature repeats.\nSecond line."
-    decide(question, by=make_user(role="developer", project=task.run.project), yes=True, reason="use a queue")
-    task.refresh_from_db()
-    assert (task.status, task.generation, task.note) == ("ready", 2, "use a queue")
-
-
-def test_a_no_to_an_escalation_leaves_the_task_escalated():
-    task = make_task(status="running")
-    tasks.escalate_task(task, text="not solved")
-    question = Approval.objects.get(task=task)
-    decide(question, by=make_user(role="developer", project=task.run.project), yes=False, reason="by hand then")
-    task.refresh_from_db()
-    assert task.status == "escalated"
+    decide(question, by=make_user(role="developer", project=task.run.project), yes=yes, reason="use a queue")
+    assert (fresh(task).status, task.generation, task.note) == (status, generation, note)
 
 
 def test_a_retry_closes_the_open_question_and_revives_the_run():
@@ -149,27 +137,18 @@ def test_a_retry_closes_the_open_question_and_revives_the_run():
     move_run(run, "needs_you", wait=WaitReason.TASKS, reason="T-01")
     tasks.retry_task(task, by=make_user(role="developer", project=run.project))
     assert Approval.objects.get(task=task).status == "closed"
-    run.refresh_from_db()
-    assert (run.status, run.why) == ("running", "")
+    assert (fresh(run).status, run.why) == ("running", "")
 
 
-def test_a_task_whose_answer_came_before_it_began_to_wait_goes_on():
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_waiting_task_goes_on_exactly_when_its_question_is_answered_also_before_it_waits(answered):
     task = make_task(status="running")
-    question = ask(
-        task.run.project, kind="package", subject="requests", title="Install requests?", run=task.run, task=task
-    )
-    decide(question, by=make_user(role="developer", project=task.run.project), yes=True)
+    question = ask(task.run.project, kind="package", subject="requests", title="Install?", run=task.run, task=task)
+    if answered:
+        decide(question, by=make_user(role="developer", project=task.run.project), yes=True)
     move_task(task, "needs_you", wait=WaitReason.PACKAGE_CONSENT, reason="requests")
-    assert [ready.pk for ready in tasks.ready_tasks(task.run_id)] == [task.pk]
-
-
-def test_a_waiting_task_stays_waiting_while_its_question_is_open():
-    task = make_task(status="running")
-    ask(task.run.project, kind="package", subject="requests", title="Install requests?", run=task.run, task=task)
-    move_task(task, "needs_you")
-    assert tasks.ready_tasks(task.run_id) == []
-    task.refresh_from_db()
-    assert task.status == "needs_you"
+    assert [ready.pk for ready in tasks.ready_tasks(task.run_id)] == [task.pk] * answered
+    assert fresh(task).status == ("ready" if answered else "needs_you")
 
 
 def test_secrets_in_a_persons_note_are_not_kept():
@@ -184,10 +163,3 @@ def test_a_build_starts_with_its_first_task_ready():
     run = make_run(needs={"T-01": [], "T-02": ["T-01"], "T-03": ["T-01"]})
     assert [task.key for task in tasks.ready_tasks(run.pk)] == ["T-01"]
     assert owner_of(run.project) == run.started_by
-
-
-def test_a_task_of_another_project_is_none_of_a_strangers_business():
-    task = make_task(status="escalated")
-    stranger = make_user(role="developer", project=make_project())
-    with pytest.raises(NotAllowed):
-        tasks.retry_task(task, by=stranger)
