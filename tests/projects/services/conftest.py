@@ -1,7 +1,5 @@
 """What tests of services share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

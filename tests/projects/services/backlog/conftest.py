@@ -1,7 +1,5 @@
 """The project of these tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from projects.models import Project

@@ -1,7 +1,5 @@
 """A backlog with hours, caps and tickets, and what planner and agents do with it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, time
 
 from projects.models import BacklogItem, Plan, Project, Run, Task, Usage
@@ -9,6 +7,7 @@ from projects.services.backlog import hours, items
 from projects.services.planning import plans
 from projects.services.work.moves import move_run, move_task
 from tests.factories import make_document, plan_content
+from tests.rows import fresh
 
 DAY, NIGHT = datetime(2026, 11, 25, 12, tzinfo=UTC), datetime(2026, 11, 25, 20, 30, tzinfo=UTC)
 
@@ -34,8 +33,7 @@ def begun(project: Project) -> list[str]:
 
 def planned(item: BacklogItem, *, approved: bool = True) -> Plan:
     """What the planner does."""
-    item.refresh_from_db()
-    assert item.document is not None
+    assert fresh(item).document is not None
     run = Run.objects.get(document=item.document, kind=Run.Kind.PLAN)
     move_run(run, Run.Status.RUNNING)
     content = plan_content({"T-01": []})

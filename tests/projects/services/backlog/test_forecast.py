@@ -1,7 +1,5 @@
 """What the scheduler will do, and what a night has taken; the clock is always given."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tickets as people give them: pasted lines, blocks, addresses and CSV files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -13,11 +11,6 @@ from tests.factories import make_document, make_project, make_user
 from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("Clinic")
 
 
 def paste(project: Project, text: str, by: Any = None) -> list[BacklogItem]:

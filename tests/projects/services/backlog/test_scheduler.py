@@ -1,7 +1,5 @@
 """The scheduler obeys window, caps and order; the clock is always given."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -20,6 +18,7 @@ from projects.services.work import leases
 from projects.services.work.moves import move_run, move_task
 from tests.factories import make_document, make_plan, make_project, make_run, make_user
 from tests.projects.services.backlog.nights import DAY, NIGHT, begun, merged, planned, queue, spend, windowed
+from tests.rows import fresh
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 
@@ -57,8 +56,7 @@ def test_the_window_keeps_its_hour_when_clocks_change(project: Project, now: str
 def test_a_ticket_becomes_a_document_of_one_requirement_and_a_planning(project: Project) -> None:
     [item] = queue(project, 30)
     scheduler.advance(project, DAY)
-    item.refresh_from_db()
-    assert item.document is not None
+    assert fresh(item).document is not None
     assert item.document.status == "confirmed"
     assert item.document.requirements.get().text == "Do the thing 1"
     run = Run.objects.get(document=item.document)
@@ -93,8 +91,7 @@ def test_tickets_are_done_one_after_another(project: Project) -> None:
     merged(build)
     scheduler.advance(project, DAY)
     assert begun(project) == ["A-1", "A-2"]
-    first.refresh_from_db()
-    assert first.done_at == DAY
+    assert fresh(first).done_at == DAY
     assert progress_of(first).run == build
     assert second.done_at is None
 
@@ -114,8 +111,7 @@ def test_the_level_of_the_ticket_decides_whether_a_person_is_asked(project: Proj
     [item] = queue(project, 30, autonomy="gates_only")
     scheduler.advance(project, DAY)
     plan = planned(item, approved=False)
-    plan.refresh_from_db()
-    assert plan.status == Plan.Status.APPROVED
+    assert fresh(plan).status == Plan.Status.APPROVED
     assert runs.start_build(plan, by=None).autonomy == "gates_only"
 
 
@@ -124,8 +120,7 @@ def test_a_stricter_ticket_asks_in_a_project_without_approvals() -> None:
     [item] = queue(project, 30, autonomy="plan_gates")
     scheduler.advance(project, DAY)
     plan = planned(item, approved=False)
-    plan.refresh_from_db()
-    assert plan.status == Plan.Status.PROPOSED
+    assert fresh(plan).status == Plan.Status.PROPOSED
 
 
 def test_what_a_person_started_is_not_got_in_the_way_of(project: Project) -> None:
@@ -182,9 +177,7 @@ def test_a_run_at_work_rests_when_the_window_ends(project: Project) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_rests_between_two_steps_with_a_sentence_of_its_own(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_rests_between_two_steps_with_its_own_sentence(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     [item] = queue(project, 30)
     scheduler.advance(project, NIGHT)
     planned(item)
@@ -213,26 +206,21 @@ def test_it_rests_between_two_steps_with_a_sentence_of_its_own(
     run_jobs.schedule_run(run.pk)
     run.refresh_from_db()
     assert (run.status, run.why) == ("running", "waiting for the window until 20:00 (UTC)")
-    task.refresh_from_db()
-    assert task.status == "ready"
+    assert fresh(task).status == "ready"
     shut.undo()
     run_jobs.schedule_run(run.pk)
-    run.refresh_from_db()
-    assert run.wait_reason == ""
+    assert fresh(run).wait_reason == ""
 
 
 @pytest.mark.django_db(transaction=True)
-def test_planning_outside_of_the_window_says_what_it_waits_for(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_planning_outside_the_window_says_what_it_waits_for(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     [item] = queue(project, 30)
     scheduler.advance(project, NIGHT)
     monkeypatch.setattr(hours, "closed", lambda project, now: (WaitReason.NIGHT_CAP, "20:00 (UTC)"))
     item.refresh_from_db()
     run = Run.objects.get(document=item.document)
     run_jobs.plan_run(run.pk)
-    run.refresh_from_db()
-    assert (run.status, run.why) == ("queued", "tonight's cap is used up; waiting until 20:00 (UTC)")
+    assert (fresh(run).status, run.why) == ("queued", "tonight's cap is used up; waiting until 20:00 (UTC)")
 
 
 def test_a_cancelled_build_leaves_its_ticket_out_and_the_next_begins(project: Project) -> None:
@@ -242,8 +230,7 @@ def test_a_cancelled_build_leaves_its_ticket_out_and_the_next_begins(project: Pr
     scheduler.advance(project, DAY)
     runs.cancel_run(Run.objects.get(document=first.document, kind=Run.Kind.BUILD), by=project.created_by)
     scheduler.advance(project, DAY)
-    first.refresh_from_db()
-    assert "was cancelled" in first.left_out
+    assert "was cancelled" in fresh(first).left_out
     assert "A-2" in begun(project)
 
 

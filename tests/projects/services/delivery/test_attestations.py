@@ -1,13 +1,10 @@
 """Merges are attested once, and what is attested is checked without the database."""
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -21,17 +18,15 @@ from projects.services.audit.attestation import envelope, verify_commit
 from projects.services.delivery.attestations import attest_merges, predicate_of
 from projects.storage.paths import repository_of
 from tests.aiswe_site.running import REPOSITORY
-from tests.dashboard.story import Story, add_code, finish, tell
+from tests.dashboard.story import Story, finish
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, enqueued: list[Any]) -> Story:
-    settings.AISWE_HOME = tmp_path / "home"
-    told = tell()
-    add_code(told)
-    return told
+def story(story_with_code: Story) -> Story:
+    return story_with_code
 
 
 @pytest.fixture
@@ -73,8 +68,7 @@ def test_what_a_killed_worker_left_out_is_attested_by_the_next_round(story: Stor
     assert noted(folder) == set()
     Task.objects.filter(run=story.run).exclude(pk=story.done.pk).update(status="skipped")
     schedule_run(story.run.pk)
-    story.run.refresh_from_db()
-    assert story.run.status == "finished"
+    assert fresh(story.run).status == "finished"
     assert noted(folder) == {story.done.commit}
 
 
@@ -87,9 +81,7 @@ def test_a_merge_that_cannot_be_attested_stays_merged(story: Story, folder: Path
     assert story.run.status == "finished"
 
 
-def test_a_commit_is_verified_in_a_clone_by_a_process_without_the_installation(
-    story: Story, folder: Path, tmp_path: Path
-) -> None:
+def test_a_commit_is_verified_in_a_clone_without_the_installation(story: Story, folder: Path, tmp_path: Path) -> None:
     attest_merges(story.run)
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(folder), str(clone)], check=True)
@@ -137,9 +129,7 @@ def _forged(story: Story, change: str) -> str:
         ("deep", "not a DSSE envelope"),
     ],
 )
-def test_an_attestation_that_was_changed_or_moved_is_refused(
-    story: Story, folder: Path, change: str, words: str
-) -> None:
+def test_a_changed_or_moved_attestation_is_refused(story: Story, folder: Path, change: str, words: str) -> None:
     attest_merges(story.run)
     write_note(repository_of(story.project), story.done.commit, _forged(story, change))
     assert words in problem(folder, story.done.commit)

@@ -1,7 +1,5 @@
 """A push sends the branch of one build to one address, on a person's yes, and never by force."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -13,13 +11,12 @@ from django.test import Client
 from django.urls import reverse
 
 from aiswe_site.cli.app import run as command
-from aiswe_site.startup import django as site_django
 from projects.errors import BadInput, NotAllowed, StaleVersion
 from projects.models import Approval, SiteEvent
 from projects.services.delivery.pushes import push_run
 from projects.services.planning.projects import update_settings
 from projects.storage.paths import repository_of
-from tests.dashboard.story import Story, add_code, tell
+from tests.dashboard.story import Story
 from tests.factories import make_user
 from tests.tables import each_row
 
@@ -41,11 +38,8 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Pa
 
 
 @pytest.fixture
-def story(remote: Path, tmp_path: Path, settings: Any, enqueued: list[Any], monkeypatch: pytest.MonkeyPatch) -> Story:
-    monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
-    settings.AISWE_HOME = tmp_path / "home"
-    told = tell()
-    add_code(told)
+def story(remote: Path, story_with_code: Story) -> Story:
+    told = story_with_code
     repository_of(told.project).branch(f"aiswe/run-{told.run.pk}", told.done.commit)
     update_settings(told.project, by=told.owner, push_remote=f"ssh://git@localhost{remote}")
     told.run.project.refresh_from_db()
@@ -98,9 +92,7 @@ def test_the_yes_counts_for_what_was_shown_alone_and_from_whom_it_may_come(story
     assert not Approval.objects.filter(kind="push").exists()
 
 
-def test_a_private_host_that_nobody_listed_is_not_spoken_to(
-    story: Story, remote: Path, settings: Any, tmp_path: Path
-) -> None:
+def test_an_unlisted_private_host_is_not_spoken_to(story: Story, remote: Path, settings: Any, tmp_path: Path) -> None:
     settings.GIT_HOSTS = []
     with pytest.raises(BadInput, match="private address"):
         push(story)

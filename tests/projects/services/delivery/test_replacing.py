@@ -1,7 +1,5 @@
 """A damaged repository makes room for the one of a backup; nothing that can be read is set aside."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from contextlib import nullcontext
@@ -39,9 +37,7 @@ def file(story: Story, tmp_path: Path) -> Path:
     return tmp_path / "b.zip"
 
 
-def test_the_repository_of_a_backup_takes_the_place(
-    story: Story, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_repository_of_a_backup_is_put_in(story: Story, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_user("root", superuser=True)
     root = repository_path(story.project)
     (root / "HEAD").write_text("torn")

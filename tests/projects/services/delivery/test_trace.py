@@ -1,7 +1,5 @@
 """The traceability matrix: what is proven, where the chain breaks, and what nobody asked for."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path
@@ -16,7 +14,7 @@ from projects.services.delivery.trace import GAP, NOTHING_YET, PLANNED, Trace, T
 from projects.services.planning import plans
 from projects.services.planning.progress import DONE, IN_WORK
 from projects.storage.paths import repository_of
-from tests.dashboard.story import CODE, Story, add_code, finish, tell
+from tests.dashboard.story import CODE, Story, finish
 from tests.factories import (
     make_document,
     make_finding,
@@ -33,11 +31,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, enqueued: list[Any]) -> Story:
-    settings.AISWE_HOME = tmp_path
-    told = tell()
-    add_code(told)
-    return told
+def story(story_with_code: Story) -> Story:
+    return story_with_code
 
 
 def row(found: Trace, key: str) -> TraceRow:
@@ -90,9 +85,7 @@ def test_each_missing_link_is_named_where_it_is_missing(story: Story) -> None:
     assert gap() == ("tasks", "left out")
 
 
-def test_a_requirement_that_no_task_of_the_plan_covers_is_a_gap_and_without_a_plan_it_is_none(
-    tmp_path: Path, settings: Any, enqueued: list[Any]
-) -> None:
+def test_a_requirement_without_a_task_is_a_gap_of_its_plan(tmp_path: Path, settings: Any, enqueued: list[Any]) -> None:
     settings.AISWE_HOME = tmp_path
     document = make_document()
     assert {one.state for one in trace(document.project).rows} == {NOTHING_YET}
@@ -164,9 +157,7 @@ def test_the_csv_file_has_every_row_and_no_formula(story: Story) -> None:
     assert "tests/test_todos.py:4 test_add" in next(one for one in rows if one["requirement"] == "FR-01")["tests"]
 
 
-def test_a_project_without_code_or_document_has_an_empty_matrix(
-    tmp_path: Path, settings: Any, enqueued: list[Any]
-) -> None:
+def test_without_code_or_document_the_matrix_is_empty(tmp_path: Path, settings: Any, enqueued: list[Any]) -> None:
     settings.AISWE_HOME = tmp_path
     found = trace(make_project())
     assert (list(found.rows), found.at, found.asked) == ([], "", 0)

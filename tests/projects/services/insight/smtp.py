@@ -1,7 +1,5 @@
 """A mail server on the loopback, small but real: it takes messages, or refuses the first ones."""
 
-from __future__ import annotations
-
 import socketserver
 import threading
 from collections.abc import Iterator

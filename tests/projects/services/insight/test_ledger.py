@@ -1,7 +1,5 @@
 """The token ledger: calls put together from their events, what could be reused, and what was cut."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -86,11 +84,13 @@ def test_what_a_server_does_not_tell_is_estimated_from_the_stored_prompts(task: 
     assert 0 < third.reusable < 1_000
 
 
-def test_another_persona_or_model_shares_no_cache(task: Task) -> None:
+def test_another_persona_or_model_shares_no_cache_and_a_run_lists_calls_of_no_task(task: Task) -> None:
     call(task.run, "1", [SYSTEM, OPENING], task=task)
     call(task.run, "2", [SYSTEM, OPENING], task=task, role="tester")
     call(task.run, "3", [SYSTEM, OPENING], task=task, model="other")
+    call(task.run, "4", [SYSTEM, "Plan it."], role="planner")
     assert [one.reusable for one in ledger.calls_of(task.run, task)] == [0, 0, 0]
+    assert [one.usage.role for one in ledger.calls_of(task.run, None)] == ["planner"]
 
 
 def test_what_was_cut_is_read_from_the_record_of_the_shortening(task: Task) -> None:
@@ -115,13 +115,6 @@ def test_a_page_ends_and_the_next_one_still_knows_the_calls_before(task: Task, m
     assert len(page) == 2
     assert last.reusable == 1_000
     assert ledger.calls_of(task.run, task, after=last.usage.seq) == []
-
-
-def test_a_run_lists_the_calls_that_belong_to_no_task(task: Task) -> None:
-    call(task.run, "1", [SYSTEM, OPENING], task=task)
-    call(task.run, "2", [SYSTEM, "Plan it."], role="planner")
-    (found,) = ledger.calls_of(task.run, None)
-    assert found.usage.role == "planner"
 
 
 def test_sums_count_the_reusable_share_of_known_calls_alone(task: Task) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import io
 from datetime import UTC, datetime, timedelta
@@ -12,6 +10,7 @@ from projects.services.insight import mailing
 from tests.factories import make_user
 from tests.projects.services.insight.smtp import mail_server
 from tests.projects.services.insight.year import NOW, WEEK, set_prices, tell_year
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 FRIDAY = datetime(2025, 11, 28, 17, 0, tzinfo=UTC)
@@ -83,8 +82,7 @@ def test_a_server_that_refuses_is_tried_again_and_the_problem_is_shown(settings,
         run_sweep(FRIDAY + timedelta(minutes=2))
         run_sweep(FRIDAY + timedelta(minutes=10))
         assert len(server.messages) == 1
-    mail.refresh_from_db()
-    assert (mail.status, mail.tries, mail.problem) == ("sent", 3, "")
+    assert (fresh(mail).status, mail.tries, mail.problem) == ("sent", 3, "")
 
 
 def test_without_a_server_it_is_given_up_after_the_last_pause(schedule: ReportSchedule) -> None:

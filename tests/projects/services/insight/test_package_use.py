@@ -1,7 +1,5 @@
 """Where a project uses a package: in its code, in its tasks, in what people answered before."""
 
-from __future__ import annotations
-
 import pytest
 
 from projects.models import Task

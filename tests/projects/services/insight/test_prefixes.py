@@ -1,7 +1,5 @@
 """Whether a server kept the beginning of a prompt is told by its count, or by the time that reading took."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -41,9 +39,7 @@ def test_a_count_of_the_server_tells_what_was_reused(task: Task, reused: int, lo
 
 
 @pytest.mark.parametrize(("reading_ms", "lost"), [(200, 0), (3_900, 1)])
-def test_without_a_count_a_prompt_that_took_as_long_as_a_new_one_was_read_anew(
-    task: Task, reading_ms: int, lost: int
-) -> None:
+def test_without_a_count_a_prompt_as_slow_as_a_new_one_was_read_anew(task: Task, reading_ms: int, lost: int) -> None:
     call(task, "1", FIRST, reading_ms=4_000)
     call(task, "2", AGAIN, reading_ms=reading_ms)
     assert prefix_use() == [PrefixUse("m", 1, lost)]

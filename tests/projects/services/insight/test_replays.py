@@ -1,7 +1,5 @@
 """A run that was exported is replayed elsewhere: to be looked at, rehashed, and nothing else."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -27,6 +25,7 @@ from tests.dashboard.story import Story, tell
 from tests.factories import make_user
 from tests.rows import undone
 from tests.tables import each_row
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 Lines = list[dict[str, Any]]
@@ -104,9 +103,7 @@ def test_a_replay_is_labelled_wherever_it_is_shown(story: Story, lines: Lines, c
         assert page.status_code == 200
         assert label in page.content.decode(), address
     page = answer.content.decode()
-    assert "1 of 4 merged" in page
-    assert "was verified and ends at" in page
-    assert 'data-frozen="1"' in page
+    shows(page, "1 of 4 merged", "was verified and ends at", 'data-frozen="1"')
 
 
 def test_deleting_its_project_deletes_a_replay_and_leaves_what_the_run_itself_names(story: Story, lines: Lines) -> None:
@@ -169,9 +166,7 @@ def _set(place: int, **values: Any) -> Callable[[Lines], Lines]:
     ],
 )
 @undone()
-def test_a_file_that_is_not_as_it_was_exported_is_refused_and_leaves_nothing(
-    change: Callable[[Lines], Lines], problem: str, lines: Lines
-) -> None:
+def test_a_file_not_as_exported_leaves_nothing(change: Callable[[Lines], Lines], problem: str, lines: Lines) -> None:
     count = Run.objects.count()
     with pytest.raises(BadInput, match=problem):
         replays.replay_run(packed(change(deepcopy(lines))), by=make_user())
@@ -188,9 +183,7 @@ def test_a_file_of_another_kind_is_refused(content: bytes) -> None:
         replays.replay_run(io.BytesIO(content), by=make_user())
 
 
-def test_a_file_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
-    lines: Lines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_unpacks_to_too_much_is_not_unpacked(lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replays, "MOST_BYTES", 2_000_000)
     bomb = gzip.compress(json.dumps(lines[0]).encode() + b"\n" + b" " * 50_000_000)
     assert len(bomb) < 100_000

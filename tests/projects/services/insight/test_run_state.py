@@ -1,7 +1,5 @@
 """A run's state folded from its events is the state that its rows had."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +14,7 @@ from projects.services.planning import runs
 from projects.services.work import attempts
 from tests.factories import make_run, owner_of
 from tests.random_run import NEEDS, Actor
-from tests.rows import emit
+from tests.rows import emit, fresh
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -90,8 +88,7 @@ def test_of_a_move_written_before_events_told_what_is_waited_for_the_sentence_st
 @pytest.mark.django_db
 def test_an_event_after_the_head_is_the_head_until_it_happens(enqueued: list[Any]) -> None:
     run = make_run(needs=NEEDS)
-    run.refresh_from_db()
-    assert run_state.state_at(run, run.last_seq + 500).seq == run.last_seq
+    assert run_state.state_at(run, fresh(run).last_seq + 500).seq == run.last_seq
     attempts.start_attempt(run.tasks.get(key="T-01"), number=1, strategy="first")
     run.refresh_from_db()
     task = run_state.state_at(run, run.last_seq).tasks[Attempt.objects.get().task_id]

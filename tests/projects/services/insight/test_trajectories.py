@@ -58,11 +58,6 @@ class Story:
         return self
 
 
-@pytest.fixture
-def root() -> Any:
-    return make_user(superuser=True)
-
-
 def rows(story: Story, fmt: str, root: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in export_trajectories([story.run], fmt, by=root)]
 
@@ -73,26 +68,14 @@ def repaired() -> Story:
     return story.says(GOOD, SYSTEM, OPENING, BAD, TRACE).judged(*PASSED, "repair")
 
 
-def test_what_passed_is_a_chat_that_ends_with_its_answer(root: Any) -> None:
-    (row,) = rows(repaired(), "sft", root)
-    assert [turn["role"] for turn in row["messages"]] == ["system", "user", "assistant", "user", "assistant"]
-    assert [turn["content"] for turn in row["messages"]] == [SYSTEM, OPENING, BAD, TRACE, GOOD]
-
-
-def test_a_row_says_where_it_is_from(root: Any) -> None:
+def test_what_passed_is_a_chat_that_ends_with_its_answer_and_says_where_it_is_from(root: Any) -> None:
     story = repaired()
     (row,) = rows(story, "sft", root)
-    assert row["source"] == {
-        "project": story.run.project.slug,
-        "run": story.run.pk,
-        "task": "T-01",
-        "attempt": 2,
-        "strategy": "repair",
-        "event": story.run.events.filter(type="thought").last().seq,
-        "model": "m-7b",
-        "reward": 1.0,
-        "recording": False,
-    }
+    assert [turn["role"] for turn in row["messages"]] == ["system", "user", "assistant", "user", "assistant"]
+    assert [turn["content"] for turn in row["messages"]] == [SYSTEM, OPENING, BAD, TRACE, GOOD]
+    event = story.run.events.filter(type="thought").last().seq
+    place = {"project": story.run.project.slug, "run": story.run.pk, "task": "T-01", "attempt": 2, "event": event}
+    assert row["source"] == {**place, "strategy": "repair", "model": "m-7b", "reward": 1.0, "recording": False}
 
 
 def test_every_answer_has_its_reward_for_grpo(root: Any) -> None:
@@ -141,17 +124,19 @@ def test_two_answers_to_the_very_same_question_are_paired_word_for_word(root: An
 
 
 @pytest.mark.parametrize(
-    ("first", "later"),
+    ("first", "later", "again"),
     [
-        (BAD + code("Y = 1", "more.py"), GOOD),
-        (BAD, "````python path=calc.py\n<<<<<<< SEARCH\nX = 1\n=======\nX = 3\n>>>>>>> REPLACE\n````\n"),
-        ("I would rather not.", GOOD),
+        (BAD + code("Y = 1", "more.py"), GOOD, {}),
+        (BAD, "````python path=calc.py\n<<<<<<< SEARCH\nX = 1\n=======\nX = 3\n>>>>>>> REPLACE\n````\n", {}),
+        ("I would rather not.", GOOD, {}),
+        (BAD, GOOD, {"generation": 2}),
     ],
-    ids=["a file is missing", "an edit", "no file at all"],
+    ids=["a file is missing", "an edit", "no file at all", "another start, with other tests"],
 )
-def test_what_is_no_answer_to_the_opening_is_not_paired_with_it(root: Any, first: str, later: str) -> None:
+def test_what_is_no_answer_to_the_opening_is_not_paired(root: Any, first: str, later: str, again: Any) -> None:
     story = Story().says(first, SYSTEM, OPENING).judged(*FAILED)
-    story.says(later, SYSTEM, OPENING, first, TRACE).judged(*PASSED, "repair")
+    turns = (SYSTEM, OPENING + " again") if again else (SYSTEM, OPENING, first, TRACE)
+    story.says(later, *turns, **again).judged(*PASSED, "repair")
     with pytest.raises(BadInput, match="2 rewarded tries, but no task has both"):
         rows(story, "dpo", root)
 
@@ -177,13 +162,6 @@ def test_what_a_gate_sent_back_is_no_example(root: Any) -> None:
         rows(story, "sft", root)
 
 
-def test_another_start_of_the_task_had_other_tests_and_is_not_paired(root: Any) -> None:
-    story = Story().says(BAD, SYSTEM, OPENING).judged(*FAILED)
-    story.says(GOOD, SYSTEM, OPENING + " again", generation=2).judged(*PASSED)
-    with pytest.raises(BadInput):
-        rows(story, "dpo", root)
-
-
 def test_withheld_cut_off_and_other_roles_words_are_left_out(root: Any) -> None:
     story = Story().says("", SYSTEM, OPENING).judged(*FAILED)
     story.says(GOOD, SYSTEM, OPENING, truncated=True).judged(*PASSED)
@@ -198,24 +176,17 @@ def test_secrets_are_taken_out(root: Any) -> None:
     assert SECRET not in "".join(export_trajectories([story.run], "sft", by=root))
 
 
-def test_only_who_may_export_the_trail_may_take_it_and_it_is_noted(root: Any) -> None:
-    story = repaired()
-    developer = make_user(role="developer", project=story.run.project)
-    with pytest.raises(NotAllowed, match=r"audit\.export"):
-        export_trajectories([story.run], "sft", by=developer)
+def test_only_who_may_export_the_trail_of_each_run_may_take_it_and_it_is_noted(root: Any) -> None:
+    story, other = repaired(), repaired()
+    developer, auditor = (make_user(role=role, project=story.run.project) for role in ("developer", "auditor"))
+    for runs, by in (([story.run], developer), ([story.run, other.run], auditor)):
+        with pytest.raises(NotAllowed, match=r"audit\.export"):
+            export_trajectories(runs, "sft", by=by)
     assert not SiteEvent.objects.filter(action="trajectories.exported").exists()
-    auditor = make_user(role="auditor", project=story.run.project)
     export_trajectories([story.run], "sft", by=auditor)
     noted = SiteEvent.objects.get(action="trajectories.exported")
     assert (noted.actor, noted.subject) == (auditor.username, "sft")
     assert noted.detail == {"runs": [story.run.pk], "lines": 1}
-
-
-def test_one_run_that_is_not_theirs_refuses_all(root: Any) -> None:
-    mine, other = repaired(), repaired()
-    auditor = make_user(role="auditor", project=mine.run.project)
-    with pytest.raises(NotAllowed):
-        export_trajectories([mine.run, other.run], "sft", by=auditor)
 
 
 def test_the_order_is_that_of_runs_tasks_and_events(root: Any) -> None:

@@ -14,8 +14,6 @@ In week 48, T-01 is merged on Tuesday and T-02 on Wednesday; on Tuesday ada answ
 and one about T-01 after an hour, of which 10 min count.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """The registered checks are run, kept for a moment, and run anew when asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from projects.services.installation import health

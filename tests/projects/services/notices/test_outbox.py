@@ -1,7 +1,5 @@
 """Who is told of what, and what is held back in quiet hours."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, time
 from typing import Any
 
@@ -14,6 +12,8 @@ from projects.services.notices import delivery, outbox
 from projects.services.work.approval_requests import ask
 from projects.services.work.moves import move_run
 from tests.factories import bare_run, make_project, make_run, make_user
+from tests.rows import undone
+from tests.tables import each_row
 
 pytestmark = pytest.mark.django_db
 EVENING, NIGHT, MORNING = (datetime(2026, 11, 25 + day, hour, tzinfo=UTC) for day, hour in ((0, 20), (0, 23), (1, 6)))
@@ -28,28 +28,20 @@ def told(user: Any) -> list[tuple[str, str]]:
     return [(row.channel, row.items[0]["text"]) for row in user.notices.order_by("pk")]
 
 
-def test_a_question_is_told_to_those_who_may_answer_it() -> None:
+@each_row(
+    ("kind", "architect", "security", "viewer"), [(Approval.Kind.PACKAGE, 1, 1, 0), (Approval.Kind.PLAN, 1, 0, 0)]
+)
+@undone()
+def test_a_question_is_told_once_to_those_who_may_answer_it(
+    kind: str, architect: int, security: int, viewer: int
+) -> None:
     project = make_project()
-    viewer = make_user(role="viewer", project=project)
-    security = make_user(role="security", project=project)
-    ask(project, kind=Approval.Kind.PACKAGE, subject="httpx", title="Install httpx with token=abc")
-    assert told(project.created_by) == [("page", "needs a decision")] == told(security)
-    assert told(viewer) == []
-
-
-def test_a_plan_is_told_to_architects_alone() -> None:
-    project = make_project()
-    security = make_user(role="security", project=project)
-    ask(project, kind=Approval.Kind.PLAN, subject="hash", title="Approve")
-    assert told(project.created_by)
-    assert told(security) == []
-
-
-def test_asking_the_same_again_tells_nobody_twice() -> None:
-    project = make_project()
+    others = [make_user(role=role, project=project) for role in ("security", "viewer")]
     for _ in range(2):
-        ask(project, kind=Approval.Kind.PACKAGE, subject="httpx", title="Install httpx")
-    assert len(told(project.created_by)) == 1
+        ask(project, kind=kind, subject="httpx", title="Install httpx with token=abc")
+    messages = [("page", "needs a decision")]
+    counts = (architect, security, viewer)
+    assert [told(who) for who in (project.created_by, *others)] == [messages * count for count in counts]
 
 
 def test_a_message_holds_nothing_of_the_work() -> None:
@@ -99,19 +91,15 @@ ITEM = {"kind": "finished", "project": "Clinic", "text": "run finished", "link":
 QUIET = {"quiet_from": time(22), "quiet_until": time(7), "time_zone": "Europe/Vienna"}
 
 
-def test_quiet_hours_hold_back_everything_but_the_title() -> None:
+def test_only_quiet_hours_hold_back_everything_but_the_title() -> None:
     ada = make_user()
     preferences = chosen(ada, **QUIET)
+    outbox.put(ada, ["email"], ITEM, key="b", chosen=preferences, now=EVENING)
+    assert ada.notices.get().status == "waiting"
     outbox.put(ada, ["page", "browser", "email"], ITEM, key="a", chosen=preferences, now=NIGHT)
-    states = dict(ada.notices.values_list("channel", "status"))
+    states = dict(ada.notices.filter(key__startswith="a").values_list("channel", "status"))
     assert states == {"page": "sent", "browser": "held", "email": "held"}
     assert {row.due_at for row in ada.notices.filter(status="held")} == {MORNING}  # 07:00 in Vienna
-
-
-def test_outside_of_quiet_hours_nothing_is_held_back() -> None:
-    ada = make_user()
-    outbox.put(ada, ["email"], ITEM, key="a", chosen=chosen(ada, **QUIET), now=EVENING)
-    assert ada.notices.get().status == "waiting"
 
 
 def test_the_end_of_quiet_hours_makes_one_message_of_many() -> None:

@@ -1,7 +1,5 @@
 """Archives and folders: what is taken of them, and what is refused before anything is written."""
 
-from __future__ import annotations
-
 import io
 import os
 import tarfile

@@ -1,7 +1,5 @@
 """A project made of code that is there."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import zipfile

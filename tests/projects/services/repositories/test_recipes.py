@@ -1,7 +1,5 @@
 """A project that starts from a recipe has its files, its rules and its origin from the first commit on."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.workspace.git import out
@@ -11,6 +9,7 @@ from projects.services.repositories.recipes import recipe_named, started_project
 from projects.storage.paths import repository_of, repository_path
 from tests.agents.recipes.folders import commit_all, write_recipe
 from tests.factories import make_user
+from tests.rows import fresh
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
@@ -59,8 +58,7 @@ def test_the_guide_of_a_recipe_stays_as_it_is(tmp_path):
 def test_the_project_keeps_a_copy_of_what_the_recipe_says(recipe):
     with started_project("Big Shop", by=make_user(), recipe=recipe, house_rules="- No ORM.\n") as project:
         pass
-    project.refresh_from_db()
-    assert project.house_rules == "- Money is in cents.\n\n- No ORM."
+    assert fresh(project).house_rules == "- Money is in cents.\n\n- No ORM."
     assert project.recipe["plan"] == "Begin with big_shop."
     assert project.recipe["prompts"] == {"coder": "- Types everywhere."}
     assert (project.recipe["hash"], project.recipe["commit"]) == (recipe.hash, recipe.commit)
