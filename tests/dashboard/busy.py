@@ -1,7 +1,5 @@
 """A build in the middle of its work, of any size: merged layers, tasks at work in several states, the rest queued."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 from unittest import mock

@@ -1,9 +1,8 @@
 """The story and its owner's eyes, for every test of a page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
-from tests.dashboard.story import Story, tell
+from tests.dashboard.story import Story, add_code, tell
 from tests.rows import undone
 
 
@@ -37,6 +36,15 @@ def told(
 def story(told: Story | None, enqueued: list[Any]) -> Story:
     """One project with everything on its pages."""
     return deepcopy(told) or tell()
+
+
+@pytest.fixture
+def story_with_code(story: Story, tmp_path: Path, settings: Any, client: Client) -> Story:
+    """The story with a repository in a data folder of its own; its owner is signed in."""
+    settings.AISWE_HOME = tmp_path
+    add_code(story)
+    client.force_login(story.owner)
+    return story
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What a browser would act on in a page, and pages with a stranger's words in every place they can come to."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """A project that runs somewhere: two deployments, requests, an incident. No process is started."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from django.utils import timezone

@@ -3,8 +3,6 @@
 Written by hand, not derived from the code: a change of rights must be made here too, on purpose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,6 +80,9 @@ def _do(name: str, who: frozenset[str], *args: str, ok: int = 302, **data: Any) 
 
 
 MORE = {"text": "More.", "kind": "functional"}
+FRIDAYS = {"weekday": "4", "hour": "17", "time_zone": "UTC", "recipients": "a@example.org"}
+TASK = {"title": "A", "agent": "coder", "minutes": "5", "requirements": ["FR-01", "FR-02"]}
+SPLIT = {"title": "A", "minutes": "5", "second_title": "B", "second_minutes": "5"}
 SETTINGS = {"max_retries": "3", "autonomy": "plan_gates"}
 DISPOSED = {"disposition": "accepted", "reason": "known", "days": "7"}
 NOT_MINE = dict.fromkeys(MEMBERS - {"ada"}, 404)
@@ -131,18 +132,10 @@ TABLE: list[Row] = [
     _any("report-weekly"),
     _any("report-csv"),
     _any("report-mail", "POST", 302, data={"week": "2026-W48"}),
-    Row(
-        "report-schedule",
-        "POST",
-        MANAGERS,
-        302,
-        data={"weekday": "4", "hour": "17", "time_zone": "UTC", "recipients": "a@example.org"},
-        but=dict.fromkeys(SIGNED_IN - MANAGERS, 403),
-    ),
+    Row("report-schedule", "POST", MANAGERS, 302, data=FRIDAYS, but=dict.fromkeys(SIGNED_IN - MANAGERS, 403)),
     _any("memory"),
-    Row(
-        "lesson-switch", "POST", NOBODY, 404, ("no-such-lesson",), {"to": "off"}, but=NO_LESSON
-    ),  # tests/dashboard/test_memory.py
+    # tests/dashboard/test_memory.py has a lesson that there is.
+    Row("lesson-switch", "POST", NOBODY, 404, ("no-such-lesson",), {"to": "off"}, but=NO_LESSON),
     _any("system"),
     _any("system", "POST", 302),
     _any("sandbox-image"),
@@ -197,33 +190,14 @@ TABLE: list[Row] = [
     _do("plan-build", RUNNERS, "plan"),
     _do("plan-variant", ARCHITECTS, "waiting_plan", hash="HASH"),
     _see("plan-task", "plan", "T-01"),
-    _do(
-        "plan-task",
-        ARCHITECTS,
-        "waiting_plan",
-        "T-01",
-        title="A",
-        agent="coder",
-        minutes="5",
-        requirements=["FR-01", "FR-02"],
-        hash="HASH",
-    ),
+    _do("plan-task", ARCHITECTS, "waiting_plan", "T-01", **TASK, hash="HASH"),
     Row("plan-restore", "POST", ARCHITECTS, 422, ("waiting_plan",)),  # it is the newest
     _see("plan-draft", "plan"),
     _do("plan-draft", ARCHITECTS, "waiting_plan", do="remove", key="T-02"),
     _see("plan-add", "plan"),
     _do("plan-add", ARCHITECTS, "waiting_plan", title="More", minutes="5"),
     _see("plan-split", "plan", "T-01"),
-    _do(
-        "plan-split",
-        ARCHITECTS,
-        "waiting_plan",
-        "T-01",
-        title="A",
-        minutes="5",
-        second_title="B",
-        second_minutes="5",
-    ),
+    _do("plan-split", ARCHITECTS, "waiting_plan", "T-01", **SPLIT),
     _see("project-ask", "project"),
     _do("project-ask", MEMBERS, "project", ok=200, q="todos"),
     _do("project-index", SETTERS, "project"),

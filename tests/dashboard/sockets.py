@@ -1,11 +1,11 @@
 """The socket of a run as a test holds it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from channels.testing import WebsocketCommunicator
 
 from aiswe_site.asgi import application
@@ -28,6 +28,17 @@ def dial(run_id: int, user: Any = None, query: str = "", origin: tuple[bytes, by
     return WebsocketCommunicator(application, f"/ws/runs/{run_id}{query}", headers=headers)
 
 
+@asynccontextmanager
+async def wired(run: Run, user: Any, query: str = "", *, greeted: bool = True) -> AsyncIterator[WebsocketCommunicator]:
+    """The socket of a run, connected, its first message read; closed after the block, unless the server did it."""
+    wire = await sync_to_async(dial)(run.pk, user, query)
+    await wire.connect(timeout=60)
+    if greeted:
+        await wire.receive_from(timeout=60)
+    yield wire
+    await wire.disconnect()
+
+
 async def frames(wire: WebsocketCommunicator, upto: int) -> list[dict[str, Any]]:
     """Messages until one reaches `upto`."""
     found = []
@@ -36,6 +47,18 @@ async def frames(wire: WebsocketCommunicator, upto: int) -> list[dict[str, Any]]
         if "to" in message:
             found.append(message)
     return found
+
+
+def end_of(run: Run, user: Any, then: Callable[[WebsocketCommunicator], Awaitable[object]] | None = None) -> int:
+    """The code with which the server closes the socket of a run after `then`."""
+
+    async def scene() -> int:
+        async with wired(run, user, greeted=False) as wire:
+            if then is not None:
+                await then(wire)
+            return await closed_with(wire)
+
+    return int(play(scene))
 
 
 async def closed_with(wire: WebsocketCommunicator) -> int:

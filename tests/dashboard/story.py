@@ -1,7 +1,5 @@
 """One project with everything on its pages: made-up data, written through the services."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

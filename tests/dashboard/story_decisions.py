@@ -1,7 +1,5 @@
 """A question of every kind, with what comes with it when the agents ask."""
 
-from __future__ import annotations
-
 from projects.models import Approval
 from projects.services.work import approval_requests
 from tests.dashboard.story import RUN_DIFF, Story

@@ -1,7 +1,5 @@
 """What the models and the loop left in the stream of the story's run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from projects.models import Run, Task

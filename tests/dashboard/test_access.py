@@ -1,7 +1,5 @@
 """What a page says to somebody whose role does not reach. Who gets what at all: tests/abuse, case 20."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

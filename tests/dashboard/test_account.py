@@ -1,7 +1,5 @@
 """One's own account: each change takes the password again, and others are signed out where they should be."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -13,6 +11,7 @@ from dashboard.views.account import qr_path
 from projects.models import ApiToken, BrowserSession
 from projects.services.accounts import api_tokens, second_factor
 from tests.factories import PASSWORD, make_user
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 NEW = "quite another passphrase"
@@ -46,8 +45,7 @@ def test_a_new_password_signs_other_browsers_out(ada: Any, client: Client, elsew
     assert change(client)["Location"] == "/account"
     assert client.get("/runs").status_code == 200
     assert elsewhere.get("/runs").status_code == 302
-    ada.refresh_from_db()
-    assert ada.check_password(NEW)
+    assert fresh(ada).check_password(NEW)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +62,7 @@ def test_a_password_that_cannot_be_is_refused_on_the_page(ada: Any, client: Clie
     answer = change(client, **form)
     assert answer.status_code == 422
     assert words in answer.content.decode()
-    ada.refresh_from_db()
-    assert ada.check_password(PASSWORD)
+    assert fresh(ada).check_password(PASSWORD)
 
 
 def test_guessing_the_password_in_an_open_browser_is_slow_too(ada: Any, client: Client) -> None:
@@ -81,11 +78,9 @@ def test_signing_out_everywhere_leaves_this_browser(ada: Any, client: Client, el
     client.post("/account/sign-out-everywhere")
     assert elsewhere.get("/runs").status_code == 302
     assert client.get("/runs").status_code == 200
-    token.refresh_from_db()
-    assert token.works
+    assert fresh(token).works
     client.post("/account/sign-out-everywhere", {"tokens": "on"})
-    token.refresh_from_db()
-    assert not token.works
+    assert not fresh(token).works
 
 
 def test_sessions_of_others_go_on(ada: Any, client: Client) -> None:
@@ -101,9 +96,7 @@ def offered(client: Client) -> str:
     return str(client.session["offered_secret"])
 
 
-def test_a_second_factor_is_set_up_with_its_qr_code_and_codes_shown_once(
-    ada: Any, client: Client, elsewhere: Client
-) -> None:
+def test_a_second_factor_shows_its_qr_code_and_codes_once(ada: Any, client: Client, elsewhere: Client) -> None:
     page = client.get("/account/second-factor")
     secret = client.session["offered_secret"]
     assert page["Cache-Control"].count("no-store") == 1

@@ -1,7 +1,5 @@
 """The page Ask: places with links to their lines, and nothing of a repository or model as markup."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from projects.engine import questions
 from projects.services.memory import lessons
 from tests.dashboard.story import CODE, Story, add_code
 from tests.factories import make_user
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -46,13 +45,10 @@ def test_a_models_answer_is_text_and_says_who_wrote_it(story: Story, client: Cli
     monkeypatch.setattr(questions, "answer", answer)
     client.force_login(story.owner)
     text = client.post(reverse("project-ask", args=[story.project.pk]), {"q": "todos"}).content.decode()
-    assert "&lt;script&gt;alert(1)" in text
-    assert "Written by the model" in text
+    shows(text, "&lt;script&gt;alert(1)", "Written by the model")
 
 
-def test_the_search_answers_at_once_and_the_models_order_follows(
-    story: Story, client: Client, monkeypatch: Any
-) -> None:
+def test_the_search_answers_first_and_the_models_order_follows(story: Story, client: Client, monkeypatch: Any) -> None:
     def order(project: Any, question: str, found: Any, *, by: Any) -> None:
         questions.put_first(found, [1], "Ordered by <b>coder</b>.")
 
@@ -61,8 +57,7 @@ def test_the_search_answers_at_once_and_the_models_order_follows(
     monkeypatch.setattr(questions, "may_order", lambda *_, **__: True)
     client.force_login(story.owner)
     text = client.get(address, {"q": "todos"}).content.decode()
-    assert "Ordered by words and vectors." in text
-    assert 'hx-trigger="load"' in text
+    shows(text, "Ordered by words and vectors.", 'hx-trigger="load"')
     monkeypatch.setattr(questions, "order", order)
     headers = {"HX-Request": "true"}
     part = client.post(address, {"q": "todos", "order": "1"}, headers=headers).content.decode()

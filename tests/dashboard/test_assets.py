@@ -1,7 +1,5 @@
 """What the pages load: vendored as reviewed, small, and without anything the content policy would block."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The backlog's page: what it says, and what its forms do."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -15,6 +13,7 @@ from projects.models import BacklogHours, Project
 from projects.services.backlog import hours, items
 from projects.services.backlog.forecast import simulate
 from tests.factories import make_project, make_user
+from tests.texts import shows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 DAY = datetime(2026, 11, 25, 12, tzinfo=UTC)
@@ -48,8 +47,7 @@ def queue(project: Project, *minutes: int | None) -> None:
 
 def test_an_empty_backlog_says_how_to_begin(project: Project, client: Client) -> None:
     page = read(client, project)
-    assert "The backlog is empty" in page
-    assert "Paste tickets, one per line" in page
+    shows(page, "The backlog is empty", "Paste tickets, one per line")
 
 
 def test_tickets_are_pasted_estimated_assigned_and_ordered(project: Project, client: Client) -> None:
@@ -107,8 +105,7 @@ def test_the_button_offers_the_least_change_that_helps(project: Project, client:
     hours.save(project, by=project.created_by, window=(None, None), time_zone="UTC", caps={"minutes": 5})
     queue(project, 1, 7)
     page = read(client, project)
-    assert "One of two tickets gets done today" in page
-    assert "Raise today’s hours cap to 10 min" in page
+    shows(page, "One of two tickets gets done today", "Raise today’s hours cap to 10 min")
     assert post(client, project, "tonight", what="minutes", to="10").status_code == 302
     assert "All two assigned tickets" in read(client, project)
 

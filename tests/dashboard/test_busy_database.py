@@ -1,7 +1,5 @@
 """A database that is locked or away: the page says so, and nobody is signed out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

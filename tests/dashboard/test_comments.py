@@ -1,7 +1,5 @@
 """The diff under review: comments below their lines by links and forms alone, ticks that last as long as the change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +9,9 @@ from django.urls import reverse
 from projects.models import LineComment
 from projects.services.work import attempts
 from tests.dashboard.story import DIFF, Story
+from tests.rows import fresh
 from tests.tables import each_row
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -40,15 +40,12 @@ def test_a_comment_stands_below_its_line_and_goes_with_the_others(owner: Client,
     assert write(owner, story) == 302
     assert write(owner, story, path="app/todos.py", line="2", removed="1", text="Keep this.") == 302
     text = " ".join(owner.get(reverse("task", args=[story.stuck.pk])).content.decode().split())
-    assert "Your draft: 2 comments" in text
-    assert "Pass a list." in text
+    shows(text, "Your draft: 2 comments", "Pass a list.")
     assert LineComment.objects.get(line=2).quote == "    return title"
     answer = owner.post(reverse("comments-send", args=[story.stuck.pk]), follow=True)
     assert "as one request" in answer.content.decode()
-    story.stuck.refresh_from_db()
-    assert story.stuck.status == "ready"
-    assert "subprocess.call(f" in story.stuck.note
-    assert "Keep this." in story.stuck.note
+    assert fresh(story.stuck).status == "ready"
+    shows(story.stuck.note, "subprocess.call(f", "Keep this.")
 
 
 def test_the_quote_is_the_changes_own_line_whatever_is_posted(owner: Client, story: Story) -> None:
@@ -76,8 +73,7 @@ def test_a_comment_whose_line_went_away_is_still_shown(owner: Client, story: Sto
     attempts.start_attempt(story.stuck, number=4, strategy="repair")
     attempts.finish_attempt(story.stuck, number=4, outcome="failed", diff=DIFF)
     text = " ".join(owner.get(reverse("task", args=[story.stuck.pk])).content.decode().split())
-    assert "is not in the newest change" in text
-    assert "Pass a list." in text
+    shows(text, "is not in the newest change", "Pass a list.")
 
 
 def test_a_file_stays_ticked_until_its_change_is_another(owner: Client, story: Story) -> None:

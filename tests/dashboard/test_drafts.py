@@ -1,7 +1,5 @@
 """The draft of a plan on its pages: forms alone, checks after every edit, one version at the end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from projects.services.planning import plan_drafts
 from projects.services.planning.plan_edits import tasks_of
 from tests.dashboard.story import Story
 from tests.factories import make_user
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -41,8 +40,7 @@ def test_edits_by_forms_become_one_version(owner: Client, story: Story) -> None:
     for data in ({"do": "up", "key": "T-04"}, {"do": "join", "key": "T-02", "other": "T-04"}):
         assert owner.post(where(plan), data).status_code == 302
     text = read(owner, where(plan))
-    assert "5 edits on v1, not saved yet" in text
-    assert "Save 5 edits as v2" in text
+    shows(text, "5 edits on v1, not saved yet", "Save 5 edits as v2")
     assert "v1 →" not in read(owner, reverse("plan", args=[plan.project_id])), "the plan is as it was"
     owner.post(where(plan), {"do": "save", "seen": "5", "comment": "in parts"})
     newest = plan.project.plans.first()
@@ -59,8 +57,7 @@ def test_checks_are_shown_while_drafting_and_saving_waits_for_them(owner: Client
     plan = story.waiting_plan
     owner.post(where(plan), {"do": "remove", "key": "T-01"})
     text = read(owner, where(plan))
-    assert "No task covers requirement FR-01" in text
-    assert 'value="save" disabled' in text
+    shows(text, "No task covers requirement FR-01", 'value="save" disabled')
     refused = owner.post(where(plan), {"do": "save", "seen": "1"})
     assert refused.status_code == 422
     assert plan.project.plans.count() == 1
@@ -75,9 +72,7 @@ def test_a_stale_draft_shows_both_and_goes_on_with_the_newest(owner: Client, sto
     edit: dict[str, Any] = {"do": "change", "key": "T-01", "fields": {"title": "Theirs"}}
     plan_drafts.save_draft(plan_drafts.add_edit(plan, edit, by=vera), by=vera, seen=1)
     text = read(owner, where(plan))
-    assert "v2 appeared since this draft began on v1" in text
-    assert "vera" in text
-    assert "<ins>Theirs</ins>" in text
+    shows(text, "v2 appeared since this draft began on v1", "vera", "<ins>Theirs</ins>")
     owner.post(where(plan), {"do": "save", "seen": "1"})
     assert plan.project.plans.count() == 2, "nothing is overwritten"
     owner.post(where(plan), {"do": "onto"})

@@ -1,7 +1,5 @@
 """A task that was handed to a person: why, the best attempt to read and to take away, and every way out."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 
@@ -17,15 +15,10 @@ from projects.services.decisions import approvals
 from projects.services.work import approval_requests, tasks
 from tests.dashboard.story import Story
 from tests.factories import make_user
-from tests.rows import emit
+from tests.rows import emit, fresh
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def owner(story: Story, client: Client) -> Client:
-    client.force_login(story.owner)
-    return client
 
 
 def read(client: Client, name: str, *args: object) -> str:
@@ -35,14 +28,8 @@ def read(client: Client, name: str, *args: object) -> str:
 
 
 def attach(story: Story, **files: str) -> None:
-    emit(
-        story.run.pk,
-        "error",
-        summary="Escalated: x",
-        outcome="escalated",
-        task_id=story.stuck.pk,
-        blobs={f"best:{path}": text for path, text in files.items()},
-    )
+    best = {f"best:{path}": text for path, text in files.items()}
+    emit(story.run.pk, "error", summary="Escalated: x", outcome="escalated", task_id=story.stuck.pk, blobs=best)
 
 
 def test_the_best_attempt_stands_on_the_page_code_first(story: Story, owner: Client) -> None:
@@ -52,17 +39,14 @@ def test_the_best_attempt_stands_on_the_page_code_first(story: Story, owner: Cli
     assert "a test" in text
 
 
-def test_all_its_files_come_as_one_archive(story: Story, owner: Client) -> None:
-    answer = owner.get(reverse("task-best", args=[story.stuck.pk]))
+def test_all_its_files_come_as_one_archive_and_a_file_alone_is_plain_text_to_keep(story: Story, owner: Client) -> None:
+    address = reverse("task-best", args=[story.stuck.pk])
+    answer = owner.get(address)
     assert answer["Content-Disposition"] == 'attachment; filename="T-02-best.zip"'
     assert answer["X-Content-Type-Options"] == "nosniff"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert sorted(archive.namelist()) == ["app/todos.py", "tests/test_done.py"]
         assert archive.read("app/todos.py") == b"def mark(row):\n    return None\n"
-
-
-def test_a_file_alone_is_plain_text_to_keep(story: Story, owner: Client) -> None:
-    address = reverse("task-best", args=[story.stuck.pk])
     answer = owner.get(address, {"path": "app/todos.py"})
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
     assert answer["Content-Disposition"] == 'attachment; filename="todos.py"'
@@ -100,9 +84,7 @@ def test_after_a_retry_the_old_attempt_is_gone_from_the_page(story: Story, owner
 
 def test_a_try_says_what_became_of_it(story: Story, owner: Client) -> None:
     text = read(owner, "task", story.stuck.pk)
-    assert "Identical to" in text
-    assert "was not shown" in text
-    assert "so the code was restored to" in text
+    shows(text, "Identical to", "was not shown", "so the code was restored to")
     assert "skipped in try 2" in text, "the tests shown are of a try that ran"
 
 
@@ -110,8 +92,7 @@ def test_a_limit_is_raised_from_the_page(story: Story, owner: Client) -> None:
     address = reverse("task-limit", args=[story.stuck.pk])
     assert "Repairs per task: 5" in read(owner, "task", story.stuck.pk)
     assert owner.post(address, {"limit": "task_tokens", "value": "1,000,000"}).status_code == 302
-    story.project.refresh_from_db()
-    assert story.project.limits["task_tokens"] == 1_000_000
+    assert fresh(story.project).limits["task_tokens"] == 1_000_000
     assert story.project.limits["max_retries"] == 5
     for wrong in (
         {"limit": "parallel_tasks", "value": "9"},
@@ -119,16 +100,13 @@ def test_a_limit_is_raised_from_the_page(story: Story, owner: Client) -> None:
         {"limit": "max_retries", "value": "51"},
     ):
         assert owner.post(address, wrong).status_code == 422
-    story.project.refresh_from_db()
-    assert story.project.limits["max_retries"] == 5
+    assert fresh(story.project).limits["max_retries"] == 5
 
 
 def test_who_may_not_sees_who_can(story: Story, client: Client) -> None:
     client.force_login(make_user("vera", role="viewer", project=story.project))
     text = read(client, "task", story.stuck.pk)
-    assert "disabled>Retry with note" in text
-    assert "disabled>Raise a limit" in text
-    assert "disabled>Skip the task" in text
+    shows(text, "disabled>Retry with note", "disabled>Raise a limit", "disabled>Skip the task")
     address = reverse("task-limit", args=[story.stuck.pk])
     assert client.post(address, {"limit": "max_retries", "value": "9"}).status_code == 403
 
@@ -177,6 +155,5 @@ def test_a_file_that_is_held_back_is_shown_in_its_answer(story: Story, owner: Cl
         payload={"path": "app/todos.py", "reasons": ["it looks odd"], "rule": "guard.doubt"},
     )
     text = read(owner, "approval", question.pk)
-    assert "guard.doubt" in text
-    assert "Here is the file." in text
+    shows(text, "guard.doubt", "Here is the file.")
     assert "a to-do needs a title" not in text, "an older version of the file is not what is asked about"

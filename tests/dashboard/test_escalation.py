@@ -1,7 +1,5 @@
 """A task that was given up: the heading, the evidence, the ways on with their costs, and the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -16,7 +14,9 @@ from projects.models import Approval, Attempt, Task
 from projects.services.insight import try_costs
 from projects.services.work import approval_requests
 from tests.dashboard.story import Story
+from tests.rows import fresh
 from tests.tables import each_row
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 TRACE = """def test_mark():
@@ -76,12 +76,10 @@ def test_the_heading_is_the_question_else_what_fails_else_why(story: Story) -> N
 def test_the_evidence_stands_on_one_page_with_the_ways_on(page: Callable[..., str], story: Story) -> None:
     ask(story)
     text = page("task", story.stuck.pk)
-    assert "The test expects" in text
-    assert "seen before: the approach has to change" in text
+    shows(text, "The test expects", "seen before: the approach has to change")
     for way in ("Retry with note", "Take the best version", "Raise a limit", "Skip the task", "Leave it"):
         assert text.count(way) >= 2, f"the button of {way} repeats its name"
-    assert "Silence decides nothing: the task waits, and so does what depends on it." in text
-    assert "T-04" in text
+    shows(text, "Silence decides nothing: the task waits, and so does what depends on it.", "T-04")
 
 
 def test_an_answer_takes_one_click_from_the_inbox_and_one_to_give(owner: Client, story: Story) -> None:
@@ -92,9 +90,8 @@ def test_an_answer_takes_one_click_from_the_inbox_and_one_to_give(owner: Client,
     form = f'action="{reverse("approval", args=[asked.pk])}"'
     assert form in owner.get(address).content.decode()
     owner.post(reverse("approval", args=[asked.pk]), {"answer": "yes", "reason": "Return the dict."})
-    asked.refresh_from_db()
     story.stuck.refresh_from_db()
-    assert (asked.status, story.stuck.status, story.stuck.note) == ("approved", "ready", "Return the dict.")
+    assert (fresh(asked).status, story.stuck.status, story.stuck.note) == ("approved", "ready", "Return the dict.")
 
 
 def test_costs_are_measured_and_say_on_how_many(story: Story) -> None:

@@ -1,7 +1,5 @@
 """A new kind of event is one class: the stream, its filters, the inspector, the API and the page on events know it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +13,7 @@ from projects.services.audit.events import emit
 from scripts import reference_pages
 from tests.factories import bare_run, owner_of
 from tests.rows import emit as emit_row
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -47,11 +46,7 @@ def test_the_stream_shows_it_with_its_look_announces_it_and_renews_its_panels(ru
     frame = stream.frame(run.pk, 0, stream.Filter())
     assert frame is not None
     row = frame["rows"].partition("</article>")[0]
-    assert "tone-ok" in row
-    assert "#i-repeat" in row
-    assert "spinning top: " in row
-    assert "tester" in row
-    assert "The top spins" in row
+    shows(row, "tone-ok", "#i-repeat", "spinning top: ", "tester", "The top spins")
     assert frame["say"] == [{"p": "polite", "w": 2, "t": "The top spins"}]
     assert 'id="run-status"' in frame["ui"]
 
@@ -66,8 +61,7 @@ def test_the_pages_offer_its_family_and_the_inspector_its_payload(run: Run, clie
     client.force_login(owner_of(run.project))
     assert "<option>toy</option>" in "".join(client.get(reverse("run", args=[run.pk])).content.decode().split("\n"))
     text = client.get(reverse("run-inspect", args=[run.pk, 1])).content.decode()
-    assert "<dt>turns</dt>" in text
-    assert "&lt;b&gt;blue&lt;/b&gt;" in text
+    shows(text, "<dt>turns</dt>", "&lt;b&gt;blue&lt;/b&gt;")
     assert "<b>blue" not in text
     assert "wobble" not in text
 

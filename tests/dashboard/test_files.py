@@ -1,7 +1,5 @@
 """The file browser: folders, files with colours, and where each line comes from."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from projects.services.delivery import files
 from projects.storage.paths import repository_of
 from tests.dashboard.story import CODE, Story, add_code
 from tests.tables import each_row
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -46,8 +45,7 @@ def page(client: Client, story: Story, where: str = "main", status: int = 200) -
 def test_a_folder_lists_its_files_and_shows_its_readme_harmless(story: Story, client: Client) -> None:
     assert client.get(reverse("files", args=[story.project.pk]))["Location"].endswith("/files/main")
     text = page(client, story)
-    assert "/files/main/app" in text
-    assert "<em>to-dos</em>" in text
+    shows(text, "/files/main/app", "<em>to-dos</em>")
     assert "<script>alert" not in text
     assert "/files/main/docs/a%20b%23c%3F.md" in page(client, story, "main/docs")
 
@@ -57,8 +55,7 @@ def test_each_line_leads_to_its_task_requirement_and_thought(story: Story, clien
     thought = story.run.events.filter(task=story.done, type="thought").latest("seq")
     assert reverse("task", args=[story.done.pk]) in text
     assert reverse("run-event", args=[story.run.pk, thought.seq]) in text
-    assert "FR-01" in text
-    assert '<span class="tk">def</span>' in text
+    shows(text, "FR-01", '<span class="tk">def</span>')
     assert re.search(r'<tr id="L4"', text)
 
 

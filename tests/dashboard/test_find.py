@@ -1,7 +1,5 @@
 """The palette: what a few letters find, and what they do not show to others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

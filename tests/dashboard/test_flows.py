@@ -1,7 +1,5 @@
 """What a person does from the first page to the end of a build, by forms alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +10,7 @@ from django.urls import reverse
 from projects.models import Approval, Project, Run, Task
 from projects.services.accounts import console_token
 from tests.dashboard.story import Story
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -40,8 +39,7 @@ def test_the_first_person_becomes_administrator_and_is_signed_in(client: Client,
 def test_a_run_is_paused_resumed_and_stopped(owner: Client, story: Story) -> None:
     for verb, state in (("pause", "paused"), ("resume", "running"), ("stop", "cancelled")):
         owner.post(reverse("run-control", args=[story.run.pk, verb]))
-        story.run.refresh_from_db()
-        assert story.run.status == state
+        assert fresh(story.run).status == state
     assert owner.post(reverse("run-control", args=[story.run.pk, "pause"])).status_code == 409
 
 
@@ -53,8 +51,7 @@ def test_what_a_person_says_is_part_of_the_stream(owner: Client, story: Story) -
 
 def test_an_escalated_task_is_tried_again_with_a_note(owner: Client, story: Story) -> None:
     owner.post(reverse("task-retry", args=[story.stuck.pk]), {"note": "Return a dict."})
-    story.stuck.refresh_from_db()
-    assert (story.stuck.status, story.stuck.note) == ("ready", "Return a dict.")
+    assert (fresh(story.stuck).status, story.stuck.note) == ("ready", "Return a dict.")
 
 
 def test_skipping_needs_a_reason(owner: Client, story: Story) -> None:
@@ -83,8 +80,7 @@ def test_a_severe_finding_waits_for_a_second_person(story: Story) -> None:
     data = {"disposition": "override", "reason": "Tests only.", "days": "7", "second": ""}
     text = client.post(reverse("finding-dispose", args=[story.finding.pk]), data, follow=True).content.decode()
     assert "second person" in text
-    story.finding.refresh_from_db()
-    assert story.finding.disposition == ""
+    assert fresh(story.finding).disposition == ""
     bad = client.post(reverse("finding-dispose", args=[story.finding.pk]), {**data, "second": "nobody"})
     assert bad.status_code == 422
 

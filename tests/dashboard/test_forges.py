@@ -1,7 +1,5 @@
 """What people wrote on a pull request, and what a forge sent, on the page of the result."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

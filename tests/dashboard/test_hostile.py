@@ -1,7 +1,5 @@
 """What agents, documents and file names say stays text on every page, in every fragment and in every frame."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from typing import Any
@@ -17,7 +15,7 @@ from hypothesis import strategies as st
 from dashboard.live import stream
 from dashboard.text import diffs, markdown, safe
 from tests.dashboard.hostile import MARK, STRINGS
-from tests.dashboard.markup import acts, attributes, pages_of, put_everywhere
+from tests.dashboard.markup import acts, attributes
 from tests.dashboard.story import tell
 from tests.rows import emit, undone
 from tests.tables import each_row
@@ -83,16 +81,26 @@ def test_any_diff_is_read_without_losing_a_line_of_code(rows: list[str]) -> None
         assert file.added == sum(line.kind == "add" for line in file.lines)
 
 
-def test_a_new_file_is_one_file() -> None:
-    files, _ = diffs.parse(
-        "diff --git a/x b/x\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n"
-    )
-    assert [(f.path, f.added, f.change, len(f.lines)) for f in files] == [("x", 1, "new file", 1)]
-
-
-def test_a_removed_line_of_dashes_is_no_new_file() -> None:
-    files, _ = diffs.parse("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- old\n c\n")
-    assert [(f.path, f.removed) for f in files] == [("x", 1)]
+@each_row(
+    ("text", "path", "added", "removed", "change", "lines"),
+    [
+        (
+            "diff --git a/x b/x\nnew file mode 1\nindex 0..1\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n",
+            "x",
+            1,
+            0,
+            "new file",
+            1,
+        ),
+        ("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- old\n c\n", "x", 0, 1, "", 2),
+    ],
+    ids=["a new file", "a removed line of dashes"],
+)
+def test_what_is_one_file_is_read_as_one(
+    text: str, path: str, added: int, removed: int, change: str, lines: int
+) -> None:
+    [file], _ = diffs.parse(text)
+    assert (file.path, file.added, file.removed, file.change, len(file.lines)) == (path, added, removed, change, lines)
 
 
 @pytest.mark.django_db
@@ -113,31 +121,16 @@ def test_rows_carry_no_markup_and_nothing_for_htmx(enqueued: list) -> None:
     assert max(len(part) for part in html.split("<article")) < 8_000
 
 
-@pytest.mark.slow
-@pytest.mark.django_db
-def test_every_page_with_every_string_everywhere(enqueued: list, client: Client) -> None:
-    story = tell()
-    client.force_login(story.owner)
-    pages = pages_of(story)
-    # Many strings at once: each page is read for each group, not for each string.
-    for start in range(0, len(STRINGS), 8):
-        group = [words[:4_000] for words in STRINGS[start : start + 8]]
-        put_everywhere(story, " ".join(group))
-        seq = emit(
-            story.run.pk, "thought", summary=group[0], payload={"text": "\n\n".join(group)}, blobs={"output": group[-1]}
-        ).seq
-        for address in [*pages, reverse("run-inspect", args=[story.run.pk, seq])]:
-            answer = client.get(address)
-            assert answer.status_code == 200, address
-            assert not acts(answer.content.decode()), (address, start)
-
-
-SHOWN = (
-    "thought decision diagnosis cmd test.result gate.finding error approval.requested search.selected "
-    "mutation.result repeat"
-    " attempt.taken_back adjudication memory.recall memory.write memory.judged memory.refused "
-    "coverage.result context.compacted"
-)
+SHOWN = """
+    thought decision diagnosis cmd test.result gate.finding error approval.requested search.selected mutation.result
+    repeat attempt.taken_back adjudication memory.recall memory.write memory.judged memory.refused coverage.result
+    context.compacted
+"""
+NAMES = """
+    choice rejected reason requirements cause evidence hypothesis plan argv exit_code seconds tail passed failed chosen
+    why samples mutants noticed survived to worse of failure verdict lessons shown passed uncovered branch saved
+    evidence_found requirement failures tool rule severity path line message next_steps approval text
+"""
 
 
 @pytest.mark.django_db
@@ -146,18 +139,9 @@ def test_an_event_of_any_shape_can_be_opened(enqueued: list, kind: str, shape: s
     from tests.factories import bare_run
 
     run = bare_run()
-    value: Any = {"text": f"<b {MARK}>", "list": ["<i>", 1], "number": 3, "nothing": None, "object": {"a": "<s>"}}[
-        shape
-    ]
-    names = (
-        "choice rejected reason requirements cause evidence hypothesis plan argv exit_code seconds tail passed failed"
-    )
-    names += (
-        " chosen why samples mutants noticed survived to worse of failure verdict lessons shown passed "
-        "uncovered branch saved"
-    )
-    names += " evidence_found requirement failures tool rule severity path line message next_steps approval text"
-    payload = dict.fromkeys(names.split(), value)
+    values = {"text": f"<b {MARK}>", "list": ["<i>", 1], "number": 3, "nothing": None, "object": {"a": "<s>"}}
+    value: Any = values[shape]
+    payload = dict.fromkeys(NAMES.split(), value)
     event = emit(run.pk, kind, summary="x", payload=payload)
     html = render_to_string("partials/inspector.html", {"event": event, "run": run, "texts": {}})
     assert not acts(html)
@@ -169,9 +153,7 @@ def test_an_event_of_any_shape_can_be_opened(enqueued: list, kind: str, shape: s
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
-    enqueued: list, client: Client, settings: Any, tmp_path: Any
-) -> None:
+def test_attempt_lesson_and_question_stay_text(enqueued: list, client: Client, settings: Any, tmp_path: Any) -> None:
     from agents.memory.base import Lesson
     from projects.services.memory import lessons
     from projects.services.work import approval_requests
@@ -183,30 +165,17 @@ def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
     for start in range(0, len(STRINGS), 4):
         group = [words[:4_000].replace("\x00", "") or "x" for words in STRINGS[start : start + 4]]
         said = "\n\n".join(group)
-        emit(
-            story.run.pk,
-            "error",
-            summary="Escalated",
-            outcome="escalated",
-            task_id=story.stuck.pk,
-            payload={"message": said},
-            blobs={f"best:{words[:200]}{number}.py": words for number, words in enumerate(group)},
-        )
+        best = {f"best:{words[:200]}{number}.py": words for number, words in enumerate(group)}
+        about = {"task_id": story.stuck.pk, "outcome": "escalated", "payload": {"message": said}}
+        emit(story.run.pk, "error", summary="Escalated", blobs=best, **about)
         for number, words in enumerate(group, start):
             values = dict.fromkeys(("signature", "cause", "fix", "task", "run", "failure", "topic"), words[:300])
             lessons.store().add(Lesson(id=f"n{number}", reward=1.0, project=story.project.slug, **values))
         pages = [reverse("task", args=[story.stuck.pk])]
         for payload in ({"paths": group, "reasons": group, "rule": said}, {"path": said, "reasons": said}):
-            question = approval_requests.ask(
-                story.project,
-                kind="gate",
-                subject=f"reach:{start}:{len(pages)}",
-                title="x",
-                run=story.run,
-                task=story.stuck,
-                why=said,
-                payload=payload,
-            )
+            about = {"run": story.run, "task": story.stuck, "why": said, "payload": payload}
+            subject = f"reach:{start}:{len(pages)}"
+            question = approval_requests.ask(story.project, kind="gate", subject=subject, title="x", **about)
             pages.append(reverse("approval", args=[question.pk]))
         for address in pages:
             answer = client.get(address)

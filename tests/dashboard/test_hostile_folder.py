@@ -3,8 +3,6 @@
 Every line of every .txt file there is a string. Without the variable the compact list of this repository is taken.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

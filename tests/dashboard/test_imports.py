@@ -1,7 +1,5 @@
 """Importing code from the page, and the baseline page."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile
@@ -16,6 +14,7 @@ from django.urls import reverse
 
 from projects.models import Approval, Baseline, Project
 from tests.tables import each_row
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -58,9 +57,7 @@ def test_an_uploaded_archive_becomes_a_project_whose_tests_a_worker_runs(
         ({"archive": SimpleUploadedFile("x.zip", b"no archive")}, "cannot be unpacked"),
     ],
 )
-def test_what_cannot_be_imported_is_said_on_the_form_and_makes_nothing(
-    anna: Client, given: dict[str, Any], says: str
-) -> None:
+def test_what_cannot_be_imported_makes_nothing_and_says_why(anna: Client, given: dict[str, Any], says: str) -> None:
     answer = anna.post(reverse("project-import"), given)
     assert (answer.status_code, Project.objects.count()) == (422, 0)
     assert says in answer.content.decode()
@@ -141,7 +138,5 @@ def test_a_question_about_several_packages_shows_what_is_known_of_each(anna: Cli
         project=project, kind=Approval.Kind.PACKAGE, title="Install?", subject="aaa, bbb", payload=payload
     )
     page = " ".join(anna.get(reverse("approval", args=[question.pk])).content.decode().split())
-    assert "2020-01-02" in page
-    assert "https://i.example" in page
-    assert "unknown" in page
+    shows(page, "2020-01-02", "https://i.example", "unknown")
     assert "Why it is needed" not in page

@@ -1,7 +1,5 @@
 """What search, repair and memory leave in the stream opens in plain words, with its payload behind a fold."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

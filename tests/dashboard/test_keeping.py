@@ -1,8 +1,5 @@
 """Pages that keep or give up data: deleting a project, taking in a moved base, backups."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +9,15 @@ from django.urls import reverse
 from projects.models import Project
 from projects.services.installation import backups
 from projects.storage.paths import repository_of
-from tests.dashboard.story import Story, add_code, finish, move_base
+from tests.dashboard.story import Story, finish, move_base
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(story: Story, tmp_path: Path, settings: Any, client: Client) -> Story:
-    settings.AISWE_HOME = tmp_path
-    add_code(story)
-    client.force_login(story.owner)
-    return story
+def story(story_with_code: Story) -> Story:
+    return story_with_code
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The pages of the token ledger: what each call sent, what filled its window, and the words of each part."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -15,6 +13,7 @@ from tests.dashboard.hostile import MARK
 from tests.dashboard.markup import acts
 from tests.dashboard.story import Story
 from tests.rows import emit
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -26,9 +25,7 @@ def usages(story: Story) -> list[int]:
 def test_a_task_lists_its_calls_with_what_filled_them(page, story: Story) -> None:
     text = page("task-tokens", story.stuck.pk)
     assert text.count('<svg class="parts"') == 2
-    assert "map of the repository" in text
-    assert "24 % of 4,096" in text
-    assert "qwen2.5-coder:7b" in text
+    shows(text, "map of the repository", "24 % of 4,096", "qwen2.5-coder:7b")
     assert re.search(r"≈\s+[\d,]+", text), "the server reported nothing, and the page marks its estimate"
     assert "bigger: 503" in text
 
@@ -74,8 +71,7 @@ def test_a_run_adds_up_its_tasks(page, story: Story) -> None:
     assert "Calls outside of the tasks" not in text
     emit(story.run.pk, "llm.usage", summary="a plan", payload={"prompt_tokens": 7}, role="planner", key="p:usage")
     text = page("run-tokens", story.run.pk)
-    assert "Calls outside of the tasks" in text
-    assert "The contents of this prompt were not recorded." in text
+    shows(text, "Calls outside of the tasks", "The contents of this prompt were not recorded.")
 
 
 def test_a_task_that_asked_no_model_says_so(page, story: Story) -> None:

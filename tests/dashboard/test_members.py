@@ -1,7 +1,5 @@
 """Giving and taking roles on the project page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

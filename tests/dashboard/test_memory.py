@@ -1,7 +1,5 @@
 """The memory page: where a lesson is from, what came of it, and who may switch it off."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +13,7 @@ from projects.models import SiteEvent
 from projects.services.memory import lessons
 from tests.dashboard.story import Story
 from tests.factories import make_user
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -29,19 +28,9 @@ def memory(settings: Any, tmp_path: Any) -> Iterator[None]:
 
 
 def learn(story: Story, id: str = "one", **changes: Any) -> None:
-    values = {
-        "id": id,
-        "signature": "s",
-        "cause": "a <b>price</b> was a float",
-        "fix": "make prices Decimal",
-        "reward": 1.0,
-        "project": story.project.slug,
-        "task": "T-01",
-        "run": str(story.run.pk),
-        "attempt": 2,
-        "learned_at": time.time(),
-    }
-    lessons.store().add(Lesson(**values | changes))
+    words = {"signature": "s", "cause": "a <b>price</b> was a float", "fix": "make prices Decimal"}
+    place = {"project": story.project.slug, "run": str(story.run.pk), "task": "T-01", "attempt": 2}
+    lessons.store().add(Lesson(**{"id": id, "reward": 1.0, "learned_at": time.time(), **words, **place, **changes}))
 
 
 def read(client: Client, person: Any, query: str = "") -> str:
@@ -49,8 +38,12 @@ def read(client: Client, person: Any, query: str = "") -> str:
     return client.get(reverse("memory") + query).content.decode()
 
 
-def test_an_empty_memory_says_when_something_will_be_there(story: Story, client: Client) -> None:
+def test_an_empty_memory_says_when_something_will_be_there_and_a_run_that_is_gone_is_no_link(
+    story: Story, client: Client
+) -> None:
     assert "Nothing learned yet" in read(client, story.owner)
+    learn(story, run="999999")
+    assert reverse("run", args=[999_999]) not in read(client, story.owner)
 
 
 def test_a_lesson_shows_its_origin_and_its_track_record_and_no_markup_of_a_model(story: Story, client: Client) -> None:
@@ -59,8 +52,7 @@ def test_a_lesson_shows_its_origin_and_its_track_record_and_no_markup_of_a_model
     text = read(client, story.owner)
     assert "2 of 3" in text
     assert reverse("run", args=[story.run.pk]) in text
-    assert "try 2" in text
-    assert "a &lt;b&gt;price&lt;/b&gt; was a float" in text
+    shows(text, "try 2", "a &lt;b&gt;price&lt;/b&gt; was a float")
 
 
 def test_lessons_of_projects_one_is_no_member_of_do_not_exist(story: Story, client: Client) -> None:
@@ -106,8 +98,7 @@ def test_each_lesson_says_what_its_state_means(story: Story, client: Client) -> 
     learn(story, id="bad", cause="a wrong one")
     lessons.store().record([Showing("bad", f"a/{number}", False, time.time()) for number in range(6)])
     text = read(client, story.owner)
-    assert "too long ago, no longer shown" in text
-    assert "did not help, no longer shown" in text
+    shows(text, "too long ago, no longer shown", "did not help, no longer shown")
     assert "No lesson is in this state." in read(client, story.owner, "?state=active")
 
 
@@ -119,17 +110,10 @@ def test_who_may_only_look_cannot_switch(story: Story, client: Client) -> None:
     assert not lessons.store().all()[0].disabled_by
 
 
-def test_with_workers_of_their_own_a_page_leaves_the_memory_to_them(
-    story: Story, client: Client, settings: Any
-) -> None:
+def test_with_workers_of_its_own_a_page_leaves_the_memory_to_them(story: Story, client: Client, settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     assert "The workers own the memory" in read(client, story.owner)
     assert not (settings.AISWE_HOME / "chroma").exists()
-
-
-def test_a_run_that_is_gone_is_no_link(story: Story, client: Client) -> None:
-    learn(story, run="999999")
-    assert reverse("run", args=[999_999]) not in read(client, story.owner)
 
 
 def test_the_page_says_when_the_embedding_model_is_away(story: Story, client: Client, settings: Any) -> None:
@@ -139,5 +123,4 @@ def test_the_page_says_when_the_embedding_model_is_away(story: Story, client: Cl
     learn(story)
     lessons.store().similar("a price")
     text = read(client, story.owner)
-    assert "The embedding model does not answer" in text
-    assert "make prices Decimal" in text
+    shows(text, "The embedding model does not answer", "make prices Decimal")

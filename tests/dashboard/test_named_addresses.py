@@ -1,7 +1,5 @@
 """Addresses that pages name exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

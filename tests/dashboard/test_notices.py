@@ -1,7 +1,5 @@
 """The page of notifications, and the news that open pages ask for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

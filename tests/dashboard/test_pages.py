@@ -1,7 +1,5 @@
 """Every page answers, says what it is for, and shows what it must."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -13,8 +11,10 @@ from projects.models import Run
 from projects.services.planning import documents
 from tests.dashboard.story import Story, second_version
 from tests.factories import make_document, make_project
+from tests.rows import fresh
 from tests.tables import each_row
 from tests.test_wordings import retired_in
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -33,50 +33,35 @@ def test_a_plan_in_the_making_is_the_next_step_whatever_ran_since(page, story: S
     assert "Make a plan" not in text
 
 
-def test_requirements_are_linked_with_their_lines(page, story: Story) -> None:
+def test_requirements_are_linked_with_their_lines_and_the_heading_says_what_is_to_do(page, story: Story) -> None:
     text = page("requirements", story.project.pk)
-    assert 'id="L3" class="mapped"' in text
-    assert 'href="#K-FR-01"' in text
-    assert "explicit" in text
+    shows(text, 'id="L3" class="mapped"', 'href="#K-FR-01"', "explicit", "2 requirements confirmed")
+    document = make_document(make_project("New", by=story.owner), confirmed=False)
+    assert "2 requirements to confirm" in page("requirements", document.project_id)
 
 
-def test_a_plan_is_a_graph_and_a_table(page, story: Story) -> None:
+def test_a_plan_is_a_graph_a_table_and_what_changed_since_the_last_one(page, story: Story) -> None:
     text = page("plan", story.waiting_plan.project_id)
     assert text.count('class="node ') == 2
-    assert 'id="task-T-02"' in text
-    assert "Approve plan v1" in text
-
-
-def test_the_change_from_one_plan_to_the_next_is_shown(page, story: Story) -> None:
+    shows(text, 'id="task-T-02"', "Approve plan v1")
     second_version(story)
-    text = page("plan", story.waiting_plan.project_id)
-    assert "v1 → v2" in text
-    assert "<ins>Write the list</ins>" in text
-    assert "added" in text
+    shows(page("plan", story.waiting_plan.project_id), "v1 → v2", "<ins>Write the list</ins>", "added")
 
 
-def test_a_run_shows_tasks_rows_and_an_honest_count(page, story: Story) -> None:
-    text = page("run", story.run.pk)
-    story.run.refresh_from_db()
-    assert text.count('<article class="ev') == story.run.last_seq
-    assert f"{story.run.last_seq} of {story.run.last_seq} events, no gaps" in text
-    assert "T-02" in text
-    assert "Decide: Install httpx" in text
-
-
-def test_a_filter_counts_what_it_leaves_out(page, story: Story) -> None:
+def test_a_run_shows_tasks_rows_and_an_honest_count_and_a_filter_what_it_leaves_out(page, story: Story) -> None:
+    text, last = page("run", story.run.pk), fresh(story.run).last_seq
+    assert text.count('<article class="ev') == last
+    shows(text, f"{last} of {last} events, no gaps", "T-02", "Decide: Install httpx")
     text = page("run", story.run.pk, query="?preset=errors")
-    story.run.refresh_from_db()
     shown = text.count('<article class="ev')
-    assert 0 < shown < story.run.last_seq
-    assert f"{shown} shown of {story.run.last_seq}, no gaps" in text
+    assert 0 < shown < last
+    assert f"{shown} shown of {last}, no gaps" in text
 
 
 def test_an_event_opens_by_its_address_without_a_script(page, story: Story) -> None:
     event = story.run.events.get(type="decision")
     text = page("run-event", story.run.pk, event.seq)
-    assert f'here" id="e{event.seq}"' in text
-    assert "it is JSON already" in text
+    shows(text, f'here" id="e{event.seq}"', "it is JSON already")
     page("run-event", story.run.pk, 99_999, status=404)
 
 
@@ -91,21 +76,16 @@ def test_a_task_shows_diagnosis_change_and_result(page, story: Story) -> None:
 
 def test_a_gate_says_why_it_blocks(page, story: Story) -> None:
     text = page("gate", story.stuck.pk)
-    assert "Blocked: bandit B602 is HIGH." in text
-    assert "CWE-78" in text
+    shows(text, "Blocked: bandit B602 is HIGH.", "CWE-78")
     assert "not scanned" in page("gate", story.run.tasks.get(key="T-04").pk).lower()
 
 
-def test_badge_and_inbox_agree(page, story: Story) -> None:
+def test_badge_and_inbox_agree_and_an_approval_says_what_a_yes_and_a_no_do(page, story: Story) -> None:
     text = page("approvals")
     assert '<span class="count"><span class="sr">waiting: </span>2</span>' in text
     assert text.count('<li class="card') == 2
-
-
-def test_an_approval_says_what_a_yes_and_a_no_do(page, story: Story) -> None:
     text = page("approval", story.approval.pk)
-    assert "It is installed for this run." in text
-    assert "The coder must do without." in text
+    shows(text, "It is installed for this run.", "The coder must do without.")
 
 
 def test_the_audit_lists_rows_and_verifies_them(page, story: Story, client: Client) -> None:
@@ -134,8 +114,7 @@ def test_the_system_page_shows_checks_and_their_way_out(page, monkeypatch: pytes
         ]
     )
     text = page("system")
-    assert "nobody answers" in text
-    assert "ollama serve" in text
+    shows(text, "nobody answers", "ollama serve")
     health.register(None)  # type: ignore[arg-type]
 
 
@@ -147,8 +126,7 @@ def test_other_pages_answer(page, name: str) -> None:
 def test_a_new_server_offers_two_ways_to_begin(client: Client, django_user_model) -> None:
     client.force_login(django_user_model.objects.create_user("eve"))
     text = client.get("/").content.decode()
-    assert "Watch the demo" in text
-    assert "Set up your model" in text
+    shows(text, "Watch the demo", "Set up your model")
 
 
 @pytest.mark.parametrize("name", ["projects", "runs", "approvals"])
@@ -209,9 +187,3 @@ def test_code_in_a_refusal_is_shown_as_code(story: Story, client: Client) -> Non
     answer = client.get(reverse("backups"))
     assert answer.status_code == 403
     assert "<code>aiswe config admin NAME</code>" in answer.content.decode()
-
-
-def test_the_heading_of_requirements_says_what_is_to_do(page, story: Story) -> None:
-    assert "2 requirements confirmed" in page("requirements", story.project.pk)
-    document = make_document(make_project("New", by=story.owner), confirmed=False)
-    assert "2 requirements to confirm" in page("requirements", document.project_id)

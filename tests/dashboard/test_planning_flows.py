@@ -1,7 +1,5 @@
 """What a person does from a document to an approved plan, by forms alone."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from typing import Any
@@ -19,10 +17,12 @@ from projects.storage.paths import repository_of
 from tests.agents.fragments import crm
 from tests.agents.requirements.readers.files import lines, pdf
 from tests.dashboard.story import Story, second_version
-from tests.factories import owner_of
+from tests.factories import make_user, owner_of
 from tests.needs import bubblewrap_problem, missing
 from tests.projects.services.planning.test_progress import build, give
+from tests.rows import fresh
 from tests.tables import each_row
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -32,66 +32,64 @@ def told() -> None:
     """Each test has the story for itself: some begin without any project."""
 
 
+@pytest.fixture
+def ada(client: Client) -> Client:
+    client.force_login(make_user("ada"))
+    return client
+
+
 PRD = "# Todo API\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
 
 
-def test_a_document_becomes_a_project_with_its_requirements(
-    client: Client, enqueued: list, django_user_model: Any
-) -> None:
-    client.force_login(django_user_model.objects.create_user("ada"))
+def test_a_document_becomes_a_project_with_requirements(ada: Client, enqueued: list) -> None:
     upload = SimpleUploadedFile("todo.md", PRD.encode())
-    answer = client.post("/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
+    answer = ada.post("/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
     project = Project.objects.get()
     assert answer["Location"] == reverse("requirements", args=[project.pk])
     assert project.limits["max_retries"] == 3
-    text = client.get(answer["Location"]).content.decode()
-    assert "FR-01" in text
-    assert "not mapped to a requirement" in text
-    assert "The weather is nice." in text
+    text = ada.get(answer["Location"]).content.decode()
+    shows(text, "FR-01", "not mapped to a requirement", "The weather is nice.")
 
 
 def test_a_project_starts_from_the_recipe_that_was_chosen_and_its_page_says_so(
-    client: Client, enqueued: list, django_user_model: Any, settings: Any, tmp_path: Any
+    ada: Client, enqueued: list, settings: Any, tmp_path: Any
 ) -> None:
     settings.AISWE_HOME = tmp_path
-    client.force_login(django_user_model.objects.create_user("ada"))
-    options = client.get("/projects/new").content.decode()
+    options = ada.get("/projects/new").content.decode()
     assert '<option value="service-fastapi">FastAPI service: an HTTP API in Python' in options
     sent = {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "text": PRD, "recipe": "service-fastapi"}
-    client.post("/projects/new", sent)
+    ada.post("/projects/new", sent)
     project = Project.objects.get()
     repository = repository_of(project)
     assert "todo/main.py" in repository.files(repository.base_head())
     assert "APIRouter" in project.house_rules
-    page = client.get(f"/p/{project.pk}/").content.decode()
+    page = ada.get(f"/p/{project.pk}/").content.decode()
     assert "a recipe that comes with AI SWE" in page
     assert project.recipe["hash"] in page
-    refused = client.post("/projects/new", sent | {"recipe": "/etc"})
+    refused = ada.post("/projects/new", sent | {"recipe": "/etc"})
     assert refused.status_code == 422
     assert Project.objects.count() == 1
 
 
 @pytest.mark.bubblewrap
 def test_an_uploaded_pdf_is_shown_with_its_pages_and_can_be_downloaded(
-    client: Client, enqueued: list, django_user_model: Any, settings: Any
+    ada: Client, enqueued: list, settings: Any
 ) -> None:
     if problem := bubblewrap_problem():
         missing(problem)
     settings.SANDBOX_BACKEND = "bubblewrap"
-    client.force_login(django_user_model.objects.create_user("ada"))
     data = pdf([lines("The shop sells books.")] * 2 + [lines("FR-07 The system shall send mail.", top=500)])
     upload = SimpleUploadedFile("shop <1>.pdf", data)
-    answer = client.post("/projects/new", {"name": "Shop", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
-    page = " ".join(client.get(answer["Location"]).content.decode().split())
-    assert "page 3, line 5" in page
-    assert '<span class="tag">page 2</span>' in page
+    answer = ada.post("/projects/new", {"name": "Shop", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
+    page = " ".join(ada.get(answer["Location"]).content.decode().split())
+    shows(page, "page 3, line 5", '<span class="tag">page 2</span>')
     document = Project.objects.get().documents.get()
-    original = client.get(reverse("document-original", args=[document.pk]))
+    original = ada.get(reverse("document-original", args=[document.pk]))
     assert original.content == data
     assert original["Content-Disposition"].startswith("attachment")
     assert original["Content-Type"] == "application/octet-stream"
     scan = SimpleUploadedFile("scan.pdf", pdf([[]]))
-    refused = client.post("/preview", {"file": scan})
+    refused = ada.post("/preview", {"file": scan})
     assert refused.status_code == 422
     assert "it is a scan" in refused.content.decode()
 
@@ -158,23 +156,18 @@ def test_diagrams_and_background_are_shown_as_text(client: Client, story: Story)
         (b"\x00\x01\x02\x03" * 100, ""),
     ],
 )
-def test_a_document_that_cannot_be_read_makes_no_project(
-    client: Client, django_user_model: Any, data: bytes, words: str
-) -> None:
-    client.force_login(django_user_model.objects.create_user("ada"))
+def test_an_unreadable_file_makes_no_project(ada: Client, data: bytes, words: str) -> None:
     upload = SimpleUploadedFile("todo.md", data)
-    answer = client.post("/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
+    answer = ada.post("/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
     assert answer.status_code == 422
     assert words.lower() in answer.content.decode().lower()
     assert not Project.objects.exists()
 
 
-def test_a_preview_stores_nothing(client: Client, django_user_model: Any) -> None:
-    client.force_login(django_user_model.objects.create_user("ada"))
-    whole = client.post("/preview", {"text": PRD}).content.decode()
-    assert "1 requirement" in whole
-    assert "<html" in whole
-    part = client.post("/preview", {"text": PRD}, headers={"HX-Request": "true"}).content.decode()
+def test_a_preview_stores_nothing(ada: Client) -> None:
+    whole = ada.post("/preview", {"text": PRD}).content.decode()
+    shows(whole, "1 requirement", "<html")
+    part = ada.post("/preview", {"text": PRD}, headers={"HX-Request": "true"}).content.decode()
     assert "1 requirement" in part
     assert "<html" not in part
     assert not Project.objects.exists()
@@ -191,8 +184,7 @@ def test_a_requirement_is_rejected_edited_added_and_confirmed(owner: Client, sto
     )
     owner.post(reverse("requirement-add", args=[document.pk]), {"text": "By hand.", "kind": "goal"})
     owner.post(reverse("requirements-confirm", args=[document.pk]))
-    document.refresh_from_db()
-    assert document.status == "confirmed"
+    assert fresh(document).status == "confirmed"
     found = {r.key: (r.status, r.text, r.acceptance, r.origin) for r in document.requirements.all()}
     assert found["FR-01"][0] == "rejected"
     assert found["FR-02"] == ("accepted", "New words.", ["a", "b"], "explicit")
@@ -216,36 +208,24 @@ def test_a_variant_of_a_plan_is_compared_and_taken(owner: Client, story: Story) 
     assert [one.status for one in plan.project.plans.all()] == ["proposed", "superseded"]
 
 
-def test_an_old_plan_cannot_be_approved_and_both_versions_are_shown(owner: Client, story: Story) -> None:
-    second_version(story)
+def test_an_old_plan_or_another_hash_cannot_be_approved_and_both_versions_are_shown(
+    owner: Client, story: Story
+) -> None:
     plan = story.waiting_plan
-    answer = owner.post(reverse("plan-approve", args=[plan.pk]), {"hash": plan.content_hash})
+    address = reverse("plan-approve", args=[plan.pk])
+    assert owner.post(address, {"hash": "0" * 64}).status_code == 409
+    assert fresh(plan).status == "proposed"
+    second_version(story)
+    answer = owner.post(address, {"hash": plan.content_hash})
     assert answer.status_code == 409
-    text = answer.content.decode()
-    assert "You opened v1" in text
-    assert "The newest is v2" in text
+    shows(answer.content.decode(), "You opened v1", "The newest is v2")
     assert not Plan.objects.filter(status="approved", project=plan.project).exists()
-
-
-def test_a_hash_that_was_not_shown_approves_nothing(owner: Client, story: Story) -> None:
-    answer = owner.post(reverse("plan-approve", args=[story.waiting_plan.pk]), {"hash": "0" * 64})
-    assert answer.status_code == 409
-    story.waiting_plan.refresh_from_db()
-    assert story.waiting_plan.status == "proposed"
 
 
 def test_editing_a_task_makes_a_new_version(owner: Client, story: Story) -> None:
     plan = story.waiting_plan
-    data = {
-        "title": "Write it all",
-        "description": "",
-        "expects": "It works.",
-        "minutes": "45",
-        "requirements": ["FR-01", "FR-02"],
-        "needs": [],
-        "comment": "clearer",
-        "hash": plan.content_hash,
-    }
+    words = {"title": "Write it all", "description": "", "expects": "It works.", "minutes": "45", "comment": "clearer"}
+    data = {**words, "requirements": ["FR-01", "FR-02"], "needs": [], "hash": plan.content_hash}
     owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), data)
     newest = plan.project.plans.first()
     assert newest.version == 2
@@ -267,32 +247,30 @@ def test_a_circle_is_named_in_the_form_and_nothing_is_stored(owner: Client, stor
     assert "T-01 → T-02 → T-01" in text, "the refusal is a row of the plan's page"
 
 
-def test_a_rejected_plan_says_who_when_and_why(owner: Client, story: Story) -> None:
+def test_asking_for_changes_needs_words_and_a_rejected_plan_says_who_when_and_why(owner: Client, story: Story) -> None:
     plan = story.waiting_plan
-    owner.post(reverse("plan-changes", args=[plan.pk]), {"comment": "Smaller tasks, please."})
+    address = reverse("plan-changes", args=[plan.pk])
+    assert owner.post(address, {"comment": ""}).status_code == 422
+    owner.post(address, {"comment": "Smaller tasks, please."})
+    assert fresh(plan).status == "rejected"
     text = " ".join(owner.get(reverse("plan", args=[plan.project_id])).content.decode().split())
     row = text[text.index('id="history-h"') :].partition("</table>")[0]
-    assert "rejected" in row
-    assert "ada, <time" in row
-    assert "Smaller tasks, please." in row
+    shows(row, "rejected", "ada, <time", "Smaller tasks, please.")
 
 
-def test_from_the_upload_to_the_approved_plan_it_takes_at_most_six_clicks(
-    client: Client, enqueued: list, django_user_model: Any
-) -> None:
-    client.force_login(django_user_model.objects.create_user("ada"))
+def test_from_upload_to_approved_plan_takes_six_clicks(ada: Client, enqueued: list) -> None:
     clicks = 0
 
     def press(text: str, address: str, **data: Any) -> Any:
         nonlocal clicks
         assert f'action="{address}"' in text, f"no form leads to {address}"
         clicks += 1
-        return client.post(address, data, follow=True)
+        return ada.post(address, data, follow=True)
 
-    text = client.get("/projects/new").content.decode()
+    text = ada.get("/projects/new").content.decode()
     assert "<form" in text
     upload = SimpleUploadedFile("todo.md", b"# Todo\n\nFR-01 The API shall add a to-do.\n")
-    page = client.post(
+    page = ada.post(
         "/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload}, follow=True
     )
     clicks += 1
@@ -303,10 +281,9 @@ def test_from_the_upload_to_the_approved_plan_it_takes_at_most_six_clicks(
     plan = plans.propose_plan(document, content={"tasks": [{"title": "All", "expects": "x", "requirements": [key]}]})
     where = reverse("plan", args=[document.project_id])
     clicks += 1  # the tab, or the notice of the run
-    page = client.get(where)
+    page = ada.get(where)
     press(page.content.decode(), reverse("plan-approve", args=[plan.pk]), hash=plan.content_hash)
-    plan.refresh_from_db()
-    assert plan.status == "approved"
+    assert fresh(plan).status == "approved"
     assert clicks <= 6
 
 
@@ -325,14 +302,6 @@ def test_a_plan_of_any_shape_can_be_looked_at(owner: Client, story: Story, conte
     Plan.objects.filter(pk=story.waiting_plan.pk).update(content=content, status="invalid")
     assert owner.get(reverse("plan", args=[story.waiting_plan.project_id])).status_code == 200
     assert owner.get(reverse("approvals")).status_code == 200
-
-
-def test_asking_for_changes_needs_words(owner: Client, story: Story) -> None:
-    address = reverse("plan-changes", args=[story.waiting_plan.pk])
-    assert owner.post(address, {"comment": ""}).status_code == 422
-    owner.post(address, {"comment": "Split T-01."})
-    story.waiting_plan.refresh_from_db()
-    assert story.waiting_plan.status == "rejected"
 
 
 def test_approving_pins_the_hash_and_building_starts_once(owner: Client, story: Story) -> None:

@@ -1,7 +1,5 @@
 """Pages with long lists ask the database as often for a long list as for a short one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -85,9 +83,7 @@ def lengthen(story: Story, number: int) -> None:
     ],
 )
 @undone()
-def test_lists_of_a_project_and_of_a_person_take_a_constant_number_of_queries(
-    address: str, story: Story, owner: Client
-) -> None:
+def test_lists_of_a_project_and_of_a_person_take_constant_queries(address: str, story: Story, owner: Client) -> None:
     address = address.format(project=story.project.pk)
     lengthen(story, 2)
     few = queries(owner, address)

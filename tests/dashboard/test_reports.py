@@ -1,7 +1,5 @@
 """Reports: what a manager sees of a week, and of whose projects."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from urllib.parse import quote
@@ -17,6 +15,7 @@ from projects.values.wording import dollars, duration_in_minutes
 from tests.dashboard.story import tell
 from tests.factories import make_user
 from tests.projects.services.insight.year import WEEK, set_prices, tell_year
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 WEEKLY = f"/reports/weekly?week={WEEK}"
@@ -31,8 +30,7 @@ def manager(settings, client: Client, enqueued) -> Client:
 
 def test_a_week_is_one_page_with_the_figures_computed_by_hand(manager: Client) -> None:
     text = manager.get(WEEKLY).content.decode()
-    assert "Two requirements delivered for $0.03" in text
-    assert "adds up to the ledger" in text
+    shows(text, "Two requirements delivered for $0.03", "adds up to the ledger")
     for figure in ("14,500", "2,001", "1,201", "17,702", "0.010*", "$0.03", "9.0"):
         assert figure in text
     order = [text.index(f">{title}<") for title in ("Needs you", "Delivered", "Stuck", "Cost per feature", "Measures")]
@@ -86,15 +84,13 @@ def test_a_story_in_work_has_a_report(enqueued: list[object], client: Client) ->
     story = tell()
     client.force_login(story.owner)
     text = client.get("/reports/weekly").content.decode()
-    assert "Install httpx" in text
-    assert "is stuck" in text
+    shows(text, "Install httpx", "is stuck")
 
 
 def test_a_manager_schedules_the_report_and_takes_it_back(manager: Client) -> None:
     data = {"weekday": "0", "hour": "8", "time_zone": "Europe/Vienna", "recipients": "a@example.org, b@example.org"}
     text = manager.post("/reports/schedule", data, follow=True).content.decode()
-    assert "Goes out by e-mail on Mondays at 08:00 (Europe/Vienna)" in text
-    assert "a@example.org, b@example.org" in text
+    shows(text, "Goes out by e-mail on Mondays at 08:00 (Europe/Vienna)", "a@example.org, b@example.org")
     assert manager.post("/reports/schedule", data | {"recipients": "nobody"}).status_code == 422
     assert manager.post("/reports/schedule", data | {"hour": "24"}).status_code == 422
     assert "Not sent by e-mail yet" in manager.post("/reports/schedule", {"do": "stop"}, follow=True).content.decode()
@@ -110,8 +106,7 @@ def test_the_button_sends_the_report_and_the_page_says_how_it_went(manager: Clie
     assert "on its way to ada@example.org" in text
     mailing.deliver(ReportMail.objects.get().pk, timezone.now())
     text = manager.get("/reports").content.decode()
-    assert "No mail server is set up (AISWE_MAIL_HOST)." in text
-    assert "next try" in text
+    shows(text, "No mail server is set up (AISWE_MAIL_HOST).", "next try")
     assert manager.post("/reports/mail", {"week": str(WEEK), "project": "no-such"}).status_code == 404
 
 

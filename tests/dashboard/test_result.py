@@ -1,10 +1,6 @@
 """The result of a build: what was built, what is left out; and what never looks like a success."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -17,7 +13,7 @@ from projects.models import Run, Task
 from projects.services.delivery.start import how_to_start
 from projects.services.delivery.state import project_state, requirement_states, result
 from projects.storage.paths import repository_of
-from tests.dashboard.story import CODE, Story, add_code, finish
+from tests.dashboard.story import CODE, Story, finish
 from tests.factories import PRD, make_document, make_plan, make_run
 from tests.rows import emit
 from tests.tables import each_row
@@ -26,12 +22,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(story: Story, tmp_path: Path, settings: Any, client: Client, monkeypatch: pytest.MonkeyPatch) -> Story:
-    settings.AISWE_HOME = tmp_path
+def story(story_with_code: Story, monkeypatch: pytest.MonkeyPatch) -> Story:
     monkeypatch.setattr(site_django, "start", lambda migrate=True: None)
-    add_code(story)
-    client.force_login(story.owner)
-    return story
+    return story_with_code
 
 
 def page(client: Client, story: Story) -> str:
@@ -44,9 +37,7 @@ def states(story: Story) -> dict[str, str]:
     return {one.requirement.key: one.state for one in requirement_states(story.project)}
 
 
-def test_a_run_with_tasks_left_out_never_looks_like_a_success(
-    story: Story, client: Client, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_with_tasks_left_out_it_is_no_success(story: Story, client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     finish(story)
     text = page(client, story)
     assert "3 tasks are left out; 1 of 2 requirements met" in " ".join(text.split())
@@ -78,9 +69,7 @@ def test_the_tests_of_a_merge_are_those_of_the_newest_run_of_the_suite(story: St
     assert "6 passed, 0 failed, 1 skipped" in page(client, story)
 
 
-def test_a_run_that_left_nothing_out_is_a_success(
-    story: Story, client: Client, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_left_nothing_out_succeeds(story: Story, client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     finish(story, whole=True)
     text = page(client, story)
     assert "Todo API is built: 2 of 2 requirements met" in text
@@ -215,9 +204,7 @@ def test_its_own_files_say_how_to_start_it(story: Story, files: dict[str, str], 
 @pytest.mark.parametrize(
     ("state", "chip"), [("ok", "<span>built</span>"), ("not built", "<span>not built</span>"), ("failed", "failed")]
 )
-def test_what_came_of_a_container_is_on_the_page_of_the_task_and_of_the_result(
-    story: Story, client: Client, state: str, chip: str
-) -> None:
+def test_what_came_of_a_container_is_on_task_and_result(story: Story, client: Client, state: str, chip: str) -> None:
     task = story.done
     for summary in ("Dockerfile: an older one", "Dockerfile: no <b>engine</b>"):
         row = {"path": "Dockerfile", "state": state, "tail": "cat: /gone", "problem": "", "health": "", "user": ""}

@@ -1,7 +1,5 @@
 """The sandbox image on the page System."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from dataclasses import replace
@@ -55,9 +53,7 @@ def test_a_failed_build_says_why_and_offers_another_try_to_administrators(client
     assert 'value="build"' not in see(Client(), superuser=False)
 
 
-def test_a_machine_that_never_made_one_shows_nothing_of_it(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_without_one_shows_nothing(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert "Sandbox image" not in see(client)
 

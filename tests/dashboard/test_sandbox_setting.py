@@ -1,11 +1,10 @@
 """The choice of a project's sandbox on its page."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import reverse
 
 from tests.factories import make_project, owner_of
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -19,6 +18,5 @@ def test_a_project_keeps_the_sandbox_it_was_given_if_there_is_one(client, asked,
     page = reverse("project", args=[project.pk])
     form = {"max_retries": "5", "autonomy": project.autonomy, "sandbox_backend": asked}
     client.post(reverse("project-settings", args=[project.pk]), form)
-    project.refresh_from_db()
-    assert project.sandbox_backend == kept
+    assert fresh(project).sandbox_backend == kept
     assert f'<option value="{kept}" selected>' in client.get(page).content.decode()

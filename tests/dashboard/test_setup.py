@@ -1,7 +1,5 @@
 """The page that makes the first administrator: there while nobody can sign in, and only for who owns the server."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import Any
@@ -64,9 +62,7 @@ def ask(client: Client, token: str = "", **more: Any) -> int:
         {"via": "1.1 proxy"},
     ],
 )
-def test_whoever_may_have_come_through_a_proxy_needs_the_token(
-    here: Client, settings: Any, headers: dict[str, str]
-) -> None:
+def test_whoever_may_come_through_a_proxy_needs_the_token(here: Client, settings: Any, headers: dict[str, str]) -> None:
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, *(["swe.example"] if "host" in headers else [])]
     console_token.issue(console_token.SETUP)
     assert ask(here, headers=headers) == 422
@@ -79,9 +75,7 @@ def test_whoever_is_on_another_machine_needs_the_token(here: Client) -> None:
 
 
 @pytest.mark.parametrize("bound", ["", "0.0.0.0", "::", "192.0.2.1"])
-def test_a_server_that_others_can_reach_asks_everyone(
-    here: Client, monkeypatch: pytest.MonkeyPatch, bound: str
-) -> None:
+def test_a_server_others_can_reach_asks_everyone(here: Client, monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
     monkeypatch.setattr(console_token, "_bound_to", bound)
     assert b"Set-up token" in here.get("/setup").content
     assert ask(here) == 422

@@ -1,10 +1,9 @@
 """The tags of the markup that pages share."""
 
-from __future__ import annotations
-
 from django.template import Context, Template
 
 from dashboard.templatetags.look import May
+from tests.texts import shows
 
 
 def rendered(text: str, **context: object) -> str:
@@ -18,15 +17,13 @@ def test_a_fact_escapes_its_value_and_its_name():
 
 def test_a_column_of_numbers_is_marked_and_its_name_has_no_mark():
     text = rendered("{% table 'Runs' 'Run' '#Events' %}<tr></tr>{% endtable %}")
-    assert '<th scope="col">Run</th><th scope="col" class="num">Events</th>' in text
-    assert 'role="region" aria-label="Runs"' in text
+    shows(text, '<th scope="col">Run</th><th scope="col" class="num">Events</th>', 'role="region" aria-label="Runs"')
 
 
 def test_a_button_says_who_may_press_it_only_to_those_who_may_not():
     assert "can" not in rendered("{% submit right 'Push' %}", right=May(True, "Architect"))
     refused = rendered("{% submit right 'Push' %}", right=May(False, "Architect"))
-    assert "disabled" in refused
-    assert "Architect can" in refused
+    shows(refused, "disabled", "Architect can")
 
 
 def test_a_text_before_the_last_place_links_to_the_main_page_of_that_name():

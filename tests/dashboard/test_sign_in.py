@@ -1,7 +1,5 @@
 """Coming in: password, code, waits, session keys; and going out."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,10 +1,6 @@
 """The page of the matrix: from the sentence to the line and back in two clicks, filters, and the file."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -13,18 +9,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from projects.models import Finding, Task
-from tests.dashboard.story import Story, add_code, finish
+from tests.dashboard.story import Story, finish
 from tests.factories import make_finding, make_requirement
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(story: Story, tmp_path: Path, settings: Any, client: Client) -> Story:
-    settings.AISWE_HOME = tmp_path
-    add_code(story)
-    client.force_login(story.owner)
-    return story
+def story(story_with_code: Story) -> Story:
+    return story_with_code
 
 
 def read(client: Client, where: str) -> str:

@@ -1,7 +1,5 @@
 """The graph of a run: what it shows at which size, where its cards stand, and what it costs to draw."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any
@@ -19,6 +17,7 @@ from projects.services.work.graphs import RunGraph
 from projects.services.work.moves import move_task
 from projects.values import wording
 from tests.factories import make_run, owner_of
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 NEEDS = {"T-01": [], "T-02": ["T-01"], "T-03": ["T-01"], "T-04": ["T-03"], "T-05": ["T-02", "T-04"]}
@@ -224,9 +223,7 @@ def test_the_head_counts_the_time_on_and_rounds_the_tokens_of_their_limit():
     assert elapsed(run).startswith("1:02:0")
     assert is_under_way(run)
     head = page(run).partition('id="run-status"')[2].partition("</dl>")[0]
-    assert "data-clock=" in head
-    assert "of about 120 min" in head
-    assert "of 4M" in head
+    shows(head, "data-clock=", "of about 120 min", "of 4M")
     assert [wording.rounded(number) for number in (812, 21_400, 1_940_000, 4_000_000)] == ["812", "21k", "1.9M", "4M"]
     run.finished_at = run.started_at + timedelta(minutes=7)
     run.status = "finished"

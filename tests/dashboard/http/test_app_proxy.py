@@ -1,7 +1,5 @@
 """Requests to deployed applications, by their host names."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

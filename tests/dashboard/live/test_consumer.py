@@ -1,7 +1,5 @@
 """The socket of a run: what arrives, and that nothing is missing or doubled."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
@@ -16,7 +14,7 @@ from dashboard.live.consumers import RunConsumer
 from dashboard.live.feeds import Feed
 from projects.models import Run
 from projects.services.audit import events
-from tests.dashboard.sockets import closed_with, dial, frames, play, tell
+from tests.dashboard.sockets import dial, end_of, frames, play, tell, wired
 from tests.factories import bare_run, make_project, make_user
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_layer")]
@@ -32,10 +30,8 @@ def test_frames_cover_every_row_once(run: Run) -> None:
     user = run.project.created_by
 
     async def scene() -> list[dict[str, Any]]:
-        wire = await sync_to_async(dial)(run.pk, user, "?after=7")
-        await wire.connect(timeout=60)
-        found = await frames(wire, 450)
-        await wire.disconnect()
+        async with wired(run, user, "?after=7", greeted=False) as wire:
+            found = await frames(wire, 450)
         return found
 
     found = play(scene)
@@ -48,17 +44,14 @@ def test_a_new_row_rings_through(run: Run) -> None:
     user = run.project.created_by
 
     async def scene() -> tuple[dict[str, Any], str]:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        await wire.receive_from(timeout=60)
-        await sync_to_async(tell)(run, 1, "approval.requested")
-        layer = channel_layers["default"]
-        await layer.group_send(f"run.{run.pk}", {"type": "run.poke", "run": run.pk, "seq": 1})
-        found = (await frames(wire, 1))[0]
-        panels = found["ui"]
-        while 'id="run-status"' not in panels:
-            panels = json.loads(await wire.receive_from(timeout=60)).get("ui", "")
-        await wire.disconnect()
+        async with wired(run, user) as wire:
+            await sync_to_async(tell)(run, 1, "approval.requested")
+            layer = channel_layers["default"]
+            await layer.group_send(f"run.{run.pk}", {"type": "run.poke", "run": run.pk, "seq": 1})
+            found = (await frames(wire, 1))[0]
+            panels = found["ui"]
+            while 'id="run-status"' not in panels:
+                panels = json.loads(await wire.receive_from(timeout=60)).get("ui", "")
         return found, panels
 
     found, panels = play(scene)
@@ -72,12 +65,9 @@ def test_a_lost_doorbell_costs_time_but_no_row(run: Run, monkeypatch: pytest.Mon
     user = run.project.created_by
 
     async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        await wire.receive_from(timeout=60)
-        await sync_to_async(tell)(run, 3)
-        assert (await frames(wire, 3))[-1]["to"] == 3
-        await wire.disconnect()
+        async with wired(run, user) as wire:
+            await sync_to_async(tell)(run, 3)
+            assert (await frames(wire, 3))[-1]["to"] == 3
 
     play(scene)
 
@@ -86,19 +76,16 @@ def test_words_of_a_model_are_joined_and_cleaned(run: Run) -> None:
     user = run.project.created_by
 
     async def scene() -> list[dict[str, Any]]:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        await wire.receive_from(timeout=60)
-        layer = channel_layers["default"]
-        for offset, text in enumerate(["a", "b", "\x1b[31mc\u202e"]):
-            await layer.group_send(
-                f"run.{run.pk}",
-                {"type": "run.delta", "run": run.pk, "lane": "coder", "id": "m1", "offset": offset, "text": text},
-            )
-        got: list[dict[str, Any]] = []
-        while "".join(t["s"] for t in got).count("c") == 0:
-            got += json.loads(await wire.receive_from(timeout=60)).get("tok", [])
-        await wire.disconnect()
+        async with wired(run, user) as wire:
+            layer = channel_layers["default"]
+            for offset, text in enumerate(["a", "b", "\x1b[31mc\u202e"]):
+                await layer.group_send(
+                    f"run.{run.pk}",
+                    {"type": "run.delta", "run": run.pk, "lane": "coder", "id": "m1", "offset": offset, "text": text},
+                )
+            got: list[dict[str, Any]] = []
+            while "".join(t["s"] for t in got).count("c") == 0:
+                got += json.loads(await wire.receive_from(timeout=60)).get("tok", [])
         return got
 
     got = play(scene)
@@ -131,38 +118,21 @@ def test_nonsense_in_the_address_is_the_beginning(run: Run, query: str) -> None:
     user = run.project.created_by
 
     async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user, query)
-        await wire.connect(timeout=60)
-        assert (await frames(wire, 2))[0]["from"] == 1
-        await wire.disconnect()
+        async with wired(run, user, query, greeted=False) as wire:
+            assert (await frames(wire, 2))[0]["from"] == 1
 
     play(scene)
 
 
-def test_a_tab_that_talks_too_much_is_shut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tab_that_talks_too_much_or_too_long_is_shut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RunConsumer, "messages_per_minute", 20)
-    user = run.project.created_by
 
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
+    async def many(wire: WebsocketCommunicator) -> None:
         for _ in range(100):
             await wire.send_to(text_data='{"hidden":true}')
-        assert await closed_with(wire) == 4429
 
-    play(scene)
-
-
-def test_a_long_message_is_shut(run: Run) -> None:
-    user = run.project.created_by
-
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        await wire.send_to(text_data="x" * 10_000)
-        assert await closed_with(wire) == 4429
-
-    play(scene)
+    assert end_of(run, run.project.created_by, many) == 4429
+    assert end_of(run, run.project.created_by, lambda wire: wire.send_to(text_data="x" * 10_000)) == 4429
 
 
 def test_a_broken_read_ends_the_socket_so_that_the_tab_comes_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,14 +140,7 @@ def test_a_broken_read_ends_the_socket_so_that_the_tab_comes_again(run: Run, mon
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(stream, "frame", broken)
-    user = run.project.created_by
-
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        assert await closed_with(wire) == 4500
-
-    play(scene)
+    assert end_of(run, run.project.created_by) == 4500
 
 
 def test_viewers_of_a_run_share_its_frames_and_its_totals(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,10 +204,8 @@ def test_nothing_is_left_running_after_a_hang_up(run: Run) -> None:
 
     async def scene() -> None:
         before = asyncio.all_tasks()
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        await wire.receive_from(timeout=60)
-        await wire.disconnect()
+        async with wired(run, user, greeted=False) as wire:
+            await wire.receive_from(timeout=60)
         if more := asyncio.all_tasks() - before:
             _, left = await asyncio.wait(more, timeout=60)
             assert not left

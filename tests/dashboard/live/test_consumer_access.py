@@ -1,16 +1,15 @@
 """The socket of a run: who may listen, and until when."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
 
 from dashboard.live.consumers import RunConsumer
-from projects.models import Run
-from tests.dashboard.sockets import closed_with, dial, frames, play, tell
+from projects.models import BrowserSession, Run
+from tests.dashboard.sockets import closed_with, dial, end_of, frames, play, tell
 from tests.factories import bare_run, make_project, make_user
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_layer")]
@@ -59,14 +58,23 @@ def test_who_may_listen(run: Run, kind: str, code: int) -> None:
 
 
 def test_a_run_that_does_not_exist_looks_like_somebody_elses(run: Run) -> None:
-    user = run.project.created_by
+    assert end_of(Run(pk=run.pk + 999), run.project.created_by) == 4403
 
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk + 999, user)
-        await wire.connect(timeout=60)
-        assert await closed_with(wire) == 4403
 
-    play(scene)
+@pytest.mark.parametrize(("signs_out", "code"), [(True, 4401), (False, 4403)])
+def test_who_signs_out_or_leaves_the_project_stops_hearing(
+    run: Run, monkeypatch: pytest.MonkeyPatch, signs_out: bool, code: int
+) -> None:
+    monkeypatch.setattr(RunConsumer, "recheck_seconds", 0.05)
+    monkeypatch.setattr(RunConsumer, "idle_seconds", 0.05)
+    user = make_user("viewer", role="viewer", project=run.project)
+
+    async def leave(wire: WebsocketCommunicator) -> None:
+        await wire.receive_from(timeout=60)
+        rows = BrowserSession.objects.all() if signs_out else run.project.memberships.filter(user=user)
+        await sync_to_async(rows.delete)()
+
+    assert end_of(run, user, leave) == code
 
 
 @pytest.mark.parametrize(
@@ -80,42 +88,6 @@ def test_a_page_of_another_host_port_or_scheme_is_refused(run: Run, origin: byte
         wire = await sync_to_async(dial)(run.pk, user, origin=(b"origin", origin))
         connected, _ = await wire.connect(timeout=60)
         assert not connected
-
-    play(scene)
-
-
-def test_who_signs_out_stops_hearing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunConsumer, "recheck_seconds", 0.05)
-    monkeypatch.setattr(RunConsumer, "idle_seconds", 0.05)
-    user = run.project.created_by
-
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        await wire.receive_from(timeout=60)
-
-        def sign_out() -> None:
-            from projects.models import BrowserSession
-
-            BrowserSession.objects.all().delete()
-
-        await sync_to_async(sign_out)()
-        assert await closed_with(wire) == 4401
-
-    play(scene)
-
-
-def test_who_leaves_the_project_stops_hearing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunConsumer, "recheck_seconds", 0.05)
-    monkeypatch.setattr(RunConsumer, "idle_seconds", 0.05)
-    user = make_user("viewer", role="viewer", project=run.project)
-
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        await wire.receive_from(timeout=60)
-        await sync_to_async(run.project.memberships.filter(user=user).delete)()
-        assert await closed_with(wire) == 4403
 
     play(scene)
 

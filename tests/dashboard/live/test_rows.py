@@ -1,7 +1,5 @@
 """The rows of the stream: two heights that the page can reserve, words as text, steps that fold."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -14,8 +12,9 @@ from django.urls import reverse
 from dashboard.live import rows, stream
 from projects.models import Run
 from tests.factories import bare_run, owner_of
-from tests.rows import emit, undone
+from tests.rows import emit, fresh, undone
 from tests.tables import each_row
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 LONG = "Two requests read the same free slot before either one writes, so both book it. Checking must be one step."
@@ -30,11 +29,6 @@ def shown(run: Run, **more: Any) -> str:
     return stream.render_rows(stream.events_of(run), **more)
 
 
-def fresh(run: Run) -> Run:
-    run.refresh_from_db()
-    return run
-
-
 def steps(run: Run, count: int) -> None:
     for number in range(count):
         emit(run.pk, "cmd", summary=f"step {number}", role="coder")
@@ -44,9 +38,7 @@ def test_words_that_do_not_fit_a_line_get_a_high_row_with_emphasis_and_no_links(
     text = f"{LONG} **One** `lock`, [a page](https://example.org), <b>no markup</b>"
     emit(run.pk, "thought", summary="Two requests", role="coder", payload={"text": text})
     html = shown(run)
-    assert 'class="ev tall by-coder' in html
-    assert "<strong>One</strong>&#32;<code>lock</code>" in html
-    assert "&lt;b&gt;no markup" in html
+    shows(html, 'class="ev tall by-coder', "<strong>One</strong>&#32;<code>lock</code>", "&lt;b&gt;no markup")
     assert html.count("<a ") == 1
 
 
@@ -82,8 +74,7 @@ def test_steps_of_one_author_and_task_fold_and_keep_one_row_for_each_event(run: 
         emit(run.pk, "cmd", summary="ls", role="coder")
     html = shown(run)
     assert html.count('<article class="fold"') == 1
-    assert "<b>5 steps</b>: 2 files changed, ls ×3" in html
-    assert "1.2 s" in html
+    shows(html, "<b>5 steps</b>: 2 files changed, ls ×3", "1.2 s")
     assert re.findall(r'data-seq="(\d+)"', html) == ["1", "2", "3", "4", "5"]
 
 

@@ -1,7 +1,5 @@
 """The page of a run at one of its events is the page that somebody saw who watched it live."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which view a run opens with, and what a finished one says to look at first."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

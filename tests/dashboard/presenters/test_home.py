@@ -1,7 +1,5 @@
 """The home page: what needs the person, the week, the projects, the spending."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """An event opened: what it answers to, what failed before it, how that was explained, and its code in colours."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -10,6 +8,7 @@ from dashboard.presenters import inspection
 from dashboard.text import diffs, highlight
 from tests.dashboard.story import Story
 from tests.rows import emit
+from tests.texts import shows
 
 pytestmark = pytest.mark.django_db
 
@@ -40,8 +39,7 @@ def test_an_event_names_its_requirement_its_cause_and_its_diagnosis(story: Story
     places = [text.index(part, text.index("<h3>")) for part in order]
     assert places == sorted(places)
     requirement = story.document.requirements.first()
-    assert f"#L{requirement.line_start}" in text
-    assert '<span class="tk">return</span> <span class="ts">&quot;' in text
+    shows(text, f"#L{requirement.line_start}", '<span class="tk">return</span> <span class="ts">&quot;')
     assert "<b>new" not in text
 
 
@@ -54,8 +52,7 @@ def test_a_diff_is_coloured_by_side_and_a_long_line_is_cut() -> None:
     rows = file.coloured
     assert [row.kind for row in rows] == ["hunk", "ctx", "del", "add", "ctx"]
     assert '<span class="tf">run</span>' in rows[1].html
-    assert "tc" in rows[3].html
-    assert "&lt;b&gt;" in rows[3].html
+    shows(rows[3].html, "tc", "&lt;b&gt;")
     assert len(rows[4].html) < 2_200
 
 

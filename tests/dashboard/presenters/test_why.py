@@ -1,7 +1,5 @@
 """The why line: true in every state of a run, from typed reasons, with who can end the wait."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
