@@ -1,4 +1,7 @@
-"""A sandbox kept warm: the contract's verbs spoken to the agent inside, whatever holds the agent."""
+"""A sandbox kept warm: the contract's verbs spoken to the agent inside, whatever holds the agent.
+
+serve() of sandbox/inside/serve.py answers each request there; a command is run by sandbox/inside/commands.py.
+"""
 
 from __future__ import annotations
 
