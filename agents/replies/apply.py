@@ -1,4 +1,8 @@
-"""Turning a reply into new file contents. Strict: what is not exactly clear is refused with a reason."""
+"""Turning a reply into new file contents. Strict: what is not exactly clear is refused with a reason.
+
+Nothing is written here: the nodes keep `Applied.files` in the state of the task, as its candidate, and apply() of
+agents/engine/nodes/verify.py writes the candidate into the worktree.
+"""
 
 from __future__ import annotations
 

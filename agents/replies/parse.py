@@ -1,6 +1,7 @@
 """A reply read as files, edits and reasons. Whatever the model wrote, this does not raise.
 
 Each form of reply has a reader in `READERS`; the first that recognises the text and finds something in it answers.
+apply.py makes the new contents of files from its FileBlocks and EditBlocks.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from agents.replies.types import EditBlock, FileBlock, Reply, ReplyFormat
 
 MAX_CHARS = 2_000_000
 MAX_PROBLEMS = 30
-MAX_WISHES = 50
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _read_tags(source: ReplyText) -> Reply:
     tagged = [Block(f"path={path!r}", lines, (), first, closed) for path, lines, first, closed in parts.blocks]
     reader.read([*tagged, *outside.blocks])
     fenced = not parts.blocks and (reader.files or reader.edits)
-    reply = Reply(protocol="fences" if fenced else "tags", wishes=parts.wishes[:MAX_WISHES])
+    reply = Reply(protocol="fences" if fenced else "tags")
     return _finished(reply, reader, outside.prose, [*outside.thinking, *outside.prose, *reader.other])
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from agents.replies.block_paths import info_path
 from agents.replies.fences import MAX_BLOCKS
-from agents.replies.types import Wish, WishKind
 
 _NAME = r"(?:BEGIN[ _])?(?:(?:OVER|RE)?WRITES?|FILE|EDIT|CREATE|SAVE|UPDATE)(?:[ _]?FILE)?"
 _ATTRIBUTES = r"(?:[ \t]*[,|][^<>\n]{0,200}|[ \t]+\w{1,20}=[^<>\n]{0,200})?"
@@ -30,8 +29,8 @@ _CLOSE = re.compile(
 _WISH = re.compile(r"^[ \t]{0,8}<<[ \t]*(READ|EXEC|RUN|CONFIRM|ASK)\b[ \t]*:?[ \t]*(.{0,2000}?)[ \t]*>>[ \t]*$", re.I)
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})")
 _BEFORE = " \t*`#+-.)0123456789"
-_KINDS: dict[str, WishKind] = {"read": "read", "exec": "exec", "run": "exec", "confirm": "confirm", "ask": "confirm"}
-_UNDONE: dict[WishKind, str] = {
+_KINDS = {"read": "read", "exec": "exec", "run": "exec", "confirm": "confirm", "ask": "confirm"}
+_UNDONE = {
     "read": "`<<READ: …>>` is not done in this step: what you may see is in the conversation already.",
     "exec": "`<<EXEC: …>>` is not done in this step: the tests are run for you after your answer.",
     "confirm": "`<<CONFIRM: …>>` reaches nobody in this step: decide, and say why on a line `Decision:`.",
@@ -40,11 +39,10 @@ _UNDONE: dict[WishKind, str] = {
 
 @dataclass
 class Tagged:
-    """A tagged reply in order: the blocks (path, lines, line number, closed), what is left as prose, and wishes."""
+    """A tagged reply in order: the blocks (path, lines, line number, closed), and what is left as prose."""
 
     blocks: list[tuple[str, list[str], int, bool]] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
-    wishes: list[Wish] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -74,7 +72,7 @@ def first_tag(text: str) -> int | None:
 def split_tags(text: str) -> Tagged:
     """Take a tagged reply apart; never raises. Reads `MAX_BLOCKS` blocks at most."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    out = Tagged()
+    out, undone = Tagged(), list[str]()
     row = 0
     while row < len(lines):
         opening = _opening(lines[row]) if len(out.blocks) < MAX_BLOCKS else None
@@ -82,14 +80,13 @@ def split_tags(text: str) -> Tagged:
             row = _block(lines, row, opening, out)
             continue
         if wish := _WISH.match(lines[row]):
-            kind = _KINDS[wish[1].lower()]
-            out.wishes.append(Wish(kind, wish[2].strip().strip("\"'")))
+            undone.append(_KINDS[wish[1].lower()])
         else:
             out.prose.append(lines[row])
         row += 1
     if len(out.blocks) >= MAX_BLOCKS:
         out.problems.append(f"The reply holds {MAX_BLOCKS} blocks or more; the rest was not read.")
-    out.problems += [_UNDONE[kind] for kind in dict.fromkeys(wish.kind for wish in out.wishes)]
+    out.problems += [_UNDONE[kind] for kind in dict.fromkeys(undone)]
     return out
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 VerdictWord = Literal["test", "code", "neither", "approve", "reject"]
-WishKind = Literal["read", "exec", "confirm"]
 ReplyFormat = Literal["fences", "tags", "json"]
 REPLY_FORMATS: tuple[ReplyFormat, ...] = ("fences", "tags", "json")
 
@@ -56,14 +55,6 @@ class Verdict:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Wish:
-    """Something the model asked to have done; it is data, and nothing is done because of it."""
-
-    kind: WishKind
-    text: str
-
-
 @dataclass
 class Reply:
     """A reply taken apart. `thought` is all prose; `problems` says what could not be used, for the model's next turn.
@@ -80,5 +71,4 @@ class Reply:
     removals: list[tuple[str, str]] = field(default_factory=list)  # paths and names of definitions
     verdict: Verdict | None = None
     problems: list[str] = field(default_factory=list)
-    wishes: list[Wish] = field(default_factory=list)
     protocol: ReplyFormat = "fences"

@@ -20,8 +20,7 @@ from agents.workspace.merging import merged_trees
 from agents.workspace.objects import NAME, object_name, ref_value
 from agents.workspace.store import FILE, SUBMODULE, Entry, Store
 from agents.workspace.turns import Turns
-from agents.workspace.worktree import Change as Change
-from agents.workspace.worktree import Worktree as Worktree
+from agents.workspace.worktree import Worktree
 
 NOTHING = "0" * 40  # where a reference stands that is not there
 PACK_SECONDS = 3600.0

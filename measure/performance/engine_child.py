@@ -88,7 +88,7 @@ class Bench:
 
     def watched_repository(self, repository: Any, watch: Stopwatch) -> Any:
         """The repository and its worktrees with a stopwatch around them."""
-        from agents.workspace.repository import Worktree
+        from agents.workspace.worktree import Worktree
 
         def also(result: Any) -> Any:
             if not isinstance(result, Worktree) or "changes" in vars(result):  # the same one comes back, watched

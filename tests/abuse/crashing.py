@@ -67,7 +67,8 @@ def crash_at(point: str, moment: str) -> None:
     from agents.engine.nodes import verify
     from agents.languages.python import language
     from agents.llm.runner import ModelRunner
-    from agents.workspace.repository import Repository, Worktree
+    from agents.workspace.repository import Repository
+    from agents.workspace.worktree import Worktree
     from projects.storage.packages import ProjectSupply
 
     places: dict[str, tuple[Any, str]] = {

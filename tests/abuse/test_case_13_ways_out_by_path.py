@@ -22,8 +22,8 @@ import pytest
 from agents.replies.paths import BadPath, check_path
 from agents.workspace.git import GitError
 from agents.workspace.inside import read_inside
-from agents.workspace.repository import Worktree
 from agents.workspace.store import Store
+from agents.workspace.worktree import Worktree
 from sandbox.base import PathRefused, Sandbox, SandboxError
 from tests.abuse.traversal import spellings
 from tests.tables import each_row

@@ -11,7 +11,7 @@ from agents.engine.nodes.removals import base_files, tests_of
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import TestsRan
 from agents.repair.signature import signature_of
-from agents.workspace.repository import Worktree
+from agents.workspace.worktree import Worktree
 
 
 def words_on_checks(state: TaskState) -> list[str]:

@@ -10,7 +10,7 @@ from agents.engine.effects import effect
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import ContainerTried, EffectAnnounced
 from agents.secrets.redaction import redact
-from agents.workspace.repository import Worktree
+from agents.workspace.worktree import Worktree
 from sandbox.container_report import ContainerReport
 
 MOST_TRIED = 3  # Dockerfiles of one task

@@ -13,7 +13,7 @@ from agents.engine.nodes.verify import cannot_judge, refused_report, run_tests, 
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.effects import CommitMade, EffectAnnounced, MergeDone, SystemNotice
 from agents.languages.registry import languages
-from agents.workspace.repository import Worktree
+from agents.workspace.worktree import Worktree
 
 
 def _commit(state: TaskState, ctx: TaskContext, base: str, name: str, tested: str = "") -> str:
@@ -77,13 +77,8 @@ def _tested(state: TaskState, ctx: TaskContext, base: str, name: str) -> dict[st
 
 def merge(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Bring the change to main, or say what stands in its way."""
-    ctx = runtime.context
-    result: TaskState = {}
-
-    def held() -> None:
-        result.update(_merge(state, ctx))
-
-    ctx.task_store.merge_turn(held)
+    ctx, result = runtime.context, TaskState()
+    ctx.task_store.merge_turn(lambda: result.update(_merge(state, ctx)))
     return result
 
 

@@ -12,7 +12,7 @@ from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import SystemNotice
 from agents.languages.registry import is_test, language_of_task, languages
 from agents.repair.signature import signature_of
-from agents.workspace.repository import Worktree
+from agents.workspace.worktree import Worktree
 from sandbox.package_index.names import NPM
 
 EVENT = "build_repeated"  # in the notice's details: what repeating gave

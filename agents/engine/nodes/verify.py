@@ -35,7 +35,7 @@ from agents.languages.suites import run_suites
 from agents.repair.feedback import summary_text
 from agents.repair.known import problem_of
 from agents.repair.signature import error_kind, signature_of
-from agents.workspace.repository import Worktree
+from agents.workspace.worktree import Worktree
 from sandbox.base import PackageRefused, Sandbox
 from sandbox.paths import regular_files
 from sandbox.test_report import TestReport
@@ -86,7 +86,7 @@ def apply(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
 
 
 def write_candidate(state: TaskState, ctx: TaskContext) -> Worktree:
-    """The worktree with exactly base + tests + candidate: running it twice gives the same tree."""
+    """The worktree with exactly base + tests + candidate, as Worktree.hold() writes it; twice gives the same tree."""
     return ctx.repository.candidate(ctx.worktree_name, state["base"], files_of(state["candidate"]))
 
 

@@ -10,7 +10,7 @@ from agents.languages.python.text import without_talk
 from agents.replies.apply import apply_reply
 from agents.replies.parse import parse_reply
 from agents.replies.turns import without_tokens
-from agents.replies.types import REPLY_FORMATS, EditBlock, FileBlock, Wish
+from agents.replies.types import REPLY_FORMATS, EditBlock, FileBlock
 from measure.corpora.replies.check import count, used, verdict
 from measure.corpora.replies.shapes import Shape, shapes
 from tests.sizes import scaled
@@ -68,11 +68,10 @@ class TestTags:
         edit = "<<EDIT: a.py>>\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n<</EDIT>>\n"
         assert parse_reply(edit).edits == [EditBlock("a.py", "x = 1\n", "x = 2\n")]
 
-    def test_wishes_are_data_and_what_is_not_done_is_said(self):
-        reply = parse_reply('<<READ: src/b.py>>\n<<EXEC: rm -rf / >>\n<<CONFIRM: "May I?">>\n')
-        assert reply.wishes == [Wish("read", "src/b.py"), Wish("exec", "rm -rf /"), Wish("confirm", "May I?")]
+    def test_commands_in_a_reply_are_not_done_and_each_kind_is_named_once(self):
+        reply = parse_reply('<<READ: src/b.py>>\n<<READ: src/c.py>>\n<<EXEC: rm -rf / >>\n<<CONFIRM: "May I?">>\n')
         assert reply.files == reply.edits == []
-        assert len(reply.problems) == 3
+        assert [problem.partition(":")[0] for problem in reply.problems] == ["`<<READ", "`<<EXEC", "`<<CONFIRM"]
         assert "not done" in reply.problems[1]
 
     def test_a_tag_in_a_fenced_file_is_its_content(self):

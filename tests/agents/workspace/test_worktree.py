@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from agents.workspace import git as git_module
 from agents.workspace.git import GitError
 from agents.workspace.objects import Remembered, loose_blob
-from agents.workspace.repository import Repository, Worktree
+from agents.workspace.repository import Repository
+from agents.workspace.worktree import Worktree
 from tests.agents.workspace.by_hand import git
 from tests.sizes import scaled
 
