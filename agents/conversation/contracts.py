@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from agents.conversation.state import ChatPlan, ChatState, Command, FileChange, ToolResult
 from agents.conversation.web_search import OFF, NoSearch, WebSearch
 from agents.engine.contracts import ModelContext, Supply
-from agents.firewall import Guard
+from agents.firewall.guard import Guard
 from agents.replies.keeping import Keeping
 from sandbox.base import Backend, ExecResult
 from sandbox.test_setup import TestSetup

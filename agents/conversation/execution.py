@@ -1,4 +1,8 @@
-"""EXEC: a command in a sandbox of its own, on a copy of the files. What it changed there is kept only with leave."""
+"""EXEC: a command in a sandbox of its own, on a copy of the files. What it changed there is kept only with leave.
+
+The command passes judge() of agents/firewall/judge.py, then permitted(), then WarmSandbox.exec() of sandbox/warm.py.
+The result goes back through tools.py to take_turn() of turn.py.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agents.conversation.contracts import NotText, PermissionRequest, TalkContext
-from agents.conversation.leave import apply_changes, blocked, diff_of, done, failed, permitted, refused
-from agents.conversation.screening import Screened, screen
+from agents.conversation.permission import Screened, apply_changes, blocked, diff_of, permitted, screen
+from agents.conversation.results import done, failed, refused
 from agents.conversation.state import Command, FileChange, HalfDone, ToolResult
 from agents.engine.effects import effect
 from agents.events.effects import CommandRan
-from agents.firewall import FirewallContext, judge
+from agents.firewall.base import FirewallContext
+from agents.firewall.judge import judge
 from agents.languages.problems import WORKSPACE
 from agents.languages.registry import languages
 from agents.prompts.provenance import Source
@@ -88,7 +93,8 @@ def _run(ctx: TalkContext, command: Command, line: str) -> ToolResult:
     argv = ["sh", "-c", line]
     announcement = CommandRan(summary=f"{line[:300]} …", role="coder", effect="command", argv=argv)
     with effect(ctx.event_log, announcement, key=key):
-        ran, changes, note, place = _outside(ctx, line) or _on_a_copy(ctx, line)
+        there = ctx.elsewhere(line)  # where the person chose to run it: what it changes there is theirs already
+        ran, changes, note, place = _on_a_copy(ctx, line) if there is None else (there, [], "", "editor")
     outcome = CommandRan(
         summary=f"{line[:300]} → {_ending(ran)} · {ran.seconds:.1f} s",
         role="coder",
@@ -121,12 +127,6 @@ def _decided(ctx: TalkContext, command: Command, ran: HalfDone) -> ToolResult:
         result.ok, result.next_steps = False, ["retry", "adjust: read the output and mend the cause", "skip"]
     result.changes = ran.changes
     return result
-
-
-def _outside(ctx: TalkContext, line: str) -> tuple[ExecResult, list[FileChange], str, str] | None:
-    """Where the person chose to run it: what it changes there is theirs already."""
-    ran = ctx.elsewhere(line)
-    return None if ran is None else (ran, [], "", "editor")
 
 
 def _on_a_copy(ctx: TalkContext, line: str) -> tuple[ExecResult, list[FileChange], str, str]:

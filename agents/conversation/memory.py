@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.conversation.commands import read_commands
+from agents.conversation.parse import read_commands
 from agents.conversation.state import ChatState, Exchange, Turn
 from agents.engine.reply_text import first_sentence
 from agents.llm.base import Message

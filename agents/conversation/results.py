@@ -1,15 +1,36 @@
-"""Results as a prompt shows them: whole lines of files, with how to read on, and a fair share of the room for each."""
+"""Results of commands: made by the tools, and shown in the next prompt as whole lines with a fair share of its room."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.conversation.state import Excerpt, ToolResult
+from agents.conversation.state import Command, Excerpt, FileChange, ToolResult
 from agents.prompts.provenance import Material, Source, joined, label
 from agents.repair.feedback import clip
 from agents.secrets.redaction import redact
 
 SHOWN_LINES, SHOWN_CHARS = 400, 16_000  # of a file in a prompt
+
+
+def done(
+    command: Command, output: str, source: Source = Source.PRODUCT, changes: Sequence[FileChange] = ()
+) -> ToolResult:
+    """A command that succeeded."""
+    return ToolResult(command.tool, command.title, True, output, source.value, changes=list(changes))
+
+
+def failed(command: Command, why: str, *next_steps: str) -> ToolResult:
+    """A command that did not succeed, and what can be done next."""
+    steps = list(next_steps) or ["retry", "adjust", "skip"]
+    return ToolResult(command.tool, command.title, False, f"ERROR: {why}", next_steps=steps)
+
+
+def refused(command: Command, why: str = "") -> ToolResult:
+    """A command that a person did not allow; `why` it was asked about, so that the model can do it differently."""
+    what = f"The person said no. They were warned: {why.rstrip('.')}." if why else "The person said no."
+    result = failed(command, f"{what} Do not try it again; ask what is wanted, or go on without.", "skip")
+    result.refused = True
+    return result
 
 
 def page(excerpt: Excerpt, most: int = SHOWN_CHARS) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 from agents.conversation.contracts import TalkContext
 from agents.conversation.display import summary_lines, summary_markdown, todo_lines
-from agents.conversation.leave import failed
 from agents.conversation.memory import remember
 from agents.conversation.planning import following
+from agents.conversation.results import failed
 from agents.conversation.state import (
     ChatPlan,
     Command,

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.conversation.commands import commands_apart
+from agents.conversation.parse import commands_apart
 from agents.conversation.spelling import WITH_BODY
 from agents.conversation.state import Command
 from agents.conversation.todo_calls import as_command

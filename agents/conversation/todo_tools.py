@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from agents.conversation.contracts import TalkContext
-from agents.conversation.leave import done, failed
+from agents.conversation.results import done, failed
 from agents.conversation.state import ChatPlan, Command, PlanStep, StepState, TodoWork, ToolResult, Turn
 from agents.conversation.todo_json import NO_DESCRIPTION, NO_EXPECTED, TodoItem
 from agents.conversation.tools import person_says

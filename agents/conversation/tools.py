@@ -1,4 +1,7 @@
-"""Doing what a reply asks for, with leave: each command gives a result that the model and the person read."""
+"""Doing what a reply asks for, with permission: each command gives a result that the model and the person read.
+
+`_TOOLS` has a function for each tool; that of EXEC is in execution.py. turn.py puts the results into the next question.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,8 @@ from fnmatch import fnmatch
 
 from agents.conversation.contracts import NotText, PermissionRequest, TalkContext
 from agents.conversation.execution import execute
-from agents.conversation.leave import apply_changes, blocked, diff_of, done, failed, permitted, refused
-from agents.conversation.results import SHOWN_LINES, page
-from agents.conversation.screening import screen
+from agents.conversation.permission import apply_changes, blocked, diff_of, permitted, screen
+from agents.conversation.results import SHOWN_LINES, done, failed, page, refused
 from agents.conversation.spelling import form
 from agents.conversation.state import Command, Excerpt, FileChange, ToolResult
 from agents.conversation.web_search import NoSearch, SearchFailed, as_text

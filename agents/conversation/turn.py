@@ -1,13 +1,16 @@
-"""One turn: ask the model, do what it asks for, give it the results, until it asks for nothing more."""
+"""One turn: ask the model, do what it asks for, give it the results, until it asks for nothing more.
+
+parse.py reads the commands of a reply, tools.py does them; a result that failed counts as the turn's (`Turn.failed`).
+"""
 
 from __future__ import annotations
 
 import time
 
-from agents.conversation.commands import read_commands
 from agents.conversation.contracts import TalkContext
 from agents.conversation.execution import SECONDS
 from agents.conversation.memory import history, remember, tree
+from agents.conversation.parse import read_commands
 from agents.conversation.results import shares, shown
 from agents.conversation.state import Command, Exchange, TodoWork, ToolResult, Turn
 from agents.conversation.tools import do

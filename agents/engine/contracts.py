@@ -16,7 +16,7 @@ from agents.engine.effects import effect
 from agents.engine.limits import LIMITS
 from agents.events.effects import EffectAnnounced, EffectDone, GuardBlocked
 from agents.events.log import EventLog
-from agents.firewall import Guard
+from agents.firewall.guard import Guard
 from agents.firewall.trifecta import Step, secrets_in_text
 from agents.gates.base import GateReport
 from agents.llm.base import Provider

@@ -1,4 +1,8 @@
-"""The door: one question, one verdict; whatever goes wrong inside is a denial."""
+"""One question, one verdict: the strictest of all layers; whatever goes wrong inside is a denial.
+
+Asked by agents/conversation for commands and files of a chat, by agents/engine/nodes/firewall_check.py for files of a
+task, and by agents/outside for agents of other makers. A command is judged in shell/commands.py.
+"""
 
 from __future__ import annotations
 

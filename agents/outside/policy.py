@@ -1,7 +1,6 @@
 """What another agent may do by itself, what a person is asked for, and what it may not do at all.
 
-Its processes are held by their sandbox whatever is decided here. The rulings are about what it asks of us, and about
-what of its work is taken.
+The sandbox confines its processes in any case; the rulings are about what it asks of us and which work is taken.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, Literal
 
-from agents.firewall import FirewallContext, judge
+from agents.firewall.base import FirewallContext
+from agents.firewall.judge import judge
 from agents.languages.registry import languages
 from agents.outside.session import WORKSPACE
 

@@ -11,9 +11,9 @@ from typing import Any
 from acp import helpers
 from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
 
-from agents.conversation.commands import prose_of
 from agents.conversation.contracts import Leave, PermissionRequest
 from agents.conversation.display import next_steps
+from agents.conversation.parse import prose_of
 from agents.conversation.state import ChatPlan, Command, ToolResult
 from agents.engine.waiting import Waiting, WaitReason
 from aiswe_site.acp import shapes

@@ -12,7 +12,7 @@ from rich.syntax import Syntax
 
 from agents.conversation.contracts import Leave, PermissionRequest
 from agents.conversation.display import plan_lines, result_lines
-from agents.conversation.leave import diff_of
+from agents.conversation.permission import diff_of
 from agents.conversation.planning import step_lines
 from agents.conversation.state import ChatPlan, Command, FileChange, ToolResult
 from agents.conversation.text import choice

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.markdown import Markdown
 from rich.text import Text
 
-from agents.conversation.commands import read_commands
+from agents.conversation.parse import read_commands
 from aiswe_site.terminal.output import clean
 
 EVERY_S = 0.12  # between two pictures

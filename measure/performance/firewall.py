@@ -11,7 +11,7 @@ from typing import Any
 import tree_sitter
 import tree_sitter_bash
 
-from agents.firewall import inspect
+from agents.firewall.judge import inspect
 from measure.figures import CannotMeasure, Figure, Section, Spread
 
 TITLE = "the command firewall over commands that people typed (nl2bash)"

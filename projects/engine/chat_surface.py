@@ -8,7 +8,7 @@ from typing import Any
 
 from agents.conversation.contracts import Leave, PermissionRequest
 from agents.conversation.display import FOLLOW, MARKS
-from agents.conversation.leave import diff_of
+from agents.conversation.permission import diff_of
 from agents.conversation.state import ChatPlan, Command, FileChange, PlanStep, ToolResult, Turn
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import SystemNotice

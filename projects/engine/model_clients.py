@@ -10,7 +10,7 @@ from django.conf import settings
 
 from agents.events.effects import SystemNotice
 from agents.events.log import EventLog
-from agents.firewall import Guard, ModelGuard
+from agents.firewall.guard import Guard, ModelGuard
 from agents.firewall.leaks.replies import canary_for
 from agents.llm.base import LLMError, Provider, Timeouts
 from agents.llm.registry import DEFAULT_PROVIDER, make_provider

@@ -13,7 +13,8 @@ from agents.engine.ask import Question, ask
 from agents.engine.contracts import TaskLimits
 from agents.engine.nodes.common import request_files
 from agents.engine.state import start_state, updated
-from agents.firewall import FirewallContext, inspect
+from agents.firewall.base import FirewallContext
+from agents.firewall.judge import inspect
 from agents.firewall.leaks.decodings import squash
 from agents.firewall.leaks.replies import MAX_REPLY, ReplyFilter, canaries_in, canary_for, judge_reply, planted
 from agents.llm.base import Completion, TokenUsage

@@ -26,7 +26,7 @@ from agents.engine.nodes.removals import (
 from agents.engine.said_changes import said_changes
 from agents.engine.state import TaskState, files_of
 from agents.engine.waiting import Waiting, WaitReason
-from agents.firewall import FirewallContext, judge
+from agents.firewall.judge import judge
 from agents.languages.registry import language_of_task
 
 SHOWN = 12  # reasons in the question; all of them are in its payload
@@ -44,7 +44,7 @@ def reaching(
         if not is_code(path) or is_test(path):
             continue
         code = written_code(path, content, base)
-        layers = judge("code", code, context=FirewallContext(workspace="/workspace")).layers
+        layers = judge("code", code).layers
         reasons = [layer.reason for layer in layers if layer.decision == "approve"]
         if reasons:
             found[path] = reasons

@@ -9,7 +9,9 @@ from agents.engine.contracts import TaskContext
 from agents.engine.state import TaskState, key_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import GuardBlocked, GuardWatched
-from agents.firewall import FirewallContext, FirewallJudgement, FirewallVerdict, Guard, Kind, judge
+from agents.firewall.base import FirewallContext, FirewallJudgement, FirewallVerdict, Kind
+from agents.firewall.guard import Guard
+from agents.firewall.judge import judge
 from agents.languages.registry import language_of
 from agents.personas import Persona
 from agents.replies.apply import Applied

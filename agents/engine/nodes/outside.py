@@ -35,7 +35,8 @@ from agents.engine.state import TaskState, key_of, updated
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import EffectAnnounced, ErrorRaised, SystemNotice
 from agents.events.reasoning import ModelCalled, Thought
-from agents.firewall import FirewallContext, judge
+from agents.firewall.base import FirewallContext
+from agents.firewall.judge import judge
 from agents.firewall.trifecta import without_secrets
 from agents.languages.registry import language_of, language_of_task
 from agents.llm.base import Message

@@ -1,4 +1,9 @@
-"""Commands judged by what they can do, not by how they look."""
+"""Commands judged by what they can do, not by how they look.
+
+reader.py parses a line into simple commands (script.py). Each is judged by the rules of table_rules.py and by its
+program: shells, wrappers and Python in launchers.py, other interpreters in interpreters.py, git, archives, the network
+and package managers in tools.py, programs that write files in file_effects.py. All verdicts go back to judge.py.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,8 @@ from itertools import pairwise
 
 from agents.firewall.base import ALLOW, CodeJudges, FirewallContext, FirewallVerdict, worst
 from agents.firewall.paths import is_secret, normal, path_pattern
-from agents.firewall.shell.file_effects import approve, deny
-from agents.firewall.shell.launchers import dangerous_assignment
+from agents.firewall.shell.file_effects import FileEffects, approve, deny
+from agents.firewall.shell.launchers import Launchers, dangerous_assignment
 from agents.firewall.shell.reader import parse
 from agents.firewall.shell.script import Script, SimpleCommand, Unparsable, Word
 from agents.firewall.shell.table_rules import line_of, table_verdicts
@@ -218,13 +223,13 @@ def _dumps(simple: SimpleCommand) -> bool:
 
 
 _HANDLERS: dict[str, Callable[..., Iterator[FirewallVerdict]]] = {
-    **dict.fromkeys(("eval", "source", "."), Tools.evaluate),
-    **dict.fromkeys(("export", "declare", "local", "readonly", "typeset", "setenv"), Tools.assign),
-    **dict.fromkeys(("cd", "pushd"), Tools.enter),
+    **dict.fromkeys(("eval", "source", "."), Launchers.evaluate),
+    **dict.fromkeys(("export", "declare", "local", "readonly", "typeset", "setenv"), Launchers.assign),
+    **dict.fromkeys(("cd", "pushd"), Launchers.enter),
     **dict.fromkeys(("tar", "bsdtar"), Tools.tar),
-    "alias": Tools.alias,
-    "trap": Tools.trap,
+    "alias": Launchers.alias,
+    "trap": Launchers.trap,
     "git": Tools.git,
-    "find": Tools.find,
+    "find": FileEffects.find,
     "rsync": Tools.rsync,
 }

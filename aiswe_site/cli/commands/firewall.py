@@ -24,7 +24,7 @@ def check(as_json: bool, layers: bool) -> int:
 
     Exit code 1 when anything was denied.
     """
-    from agents.firewall import check_lines
+    from agents.firewall.judge import check_lines
 
     denied = False
     verdicts = []

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from agents.firewall import inspect
+from agents.firewall.judge import inspect
 from measure.corpora.containment.shares import HELDOUT, Share, given, share_figure
 from measure.figures import CannotMeasure, Figure
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Q
 
-from agents.conversation.commands import read_commands
+from agents.conversation.parse import read_commands
 from agents.conversation.state import Command
 from agents.conversation.todo_json import NO_MESSAGE, read_todo_reply
 from agents.events.effects import (

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agents.firewall import FirewallVerdict, inspect, judge
+from agents.firewall.base import FirewallVerdict
 from agents.firewall.guard import ModelGuard, read_verdict
+from agents.firewall.judge import inspect, judge
 from agents.llm.base import Timeouts
 from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from agents.firewall import check_lines, inspect
+from agents.firewall.judge import check_lines, inspect
 from tests.tables import each_row
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.firewall import FirewallContext, inspect
+from agents.firewall.base import FirewallContext
+from agents.firewall.judge import inspect
 from tests.tables import each_row
 
 INSIDE = (

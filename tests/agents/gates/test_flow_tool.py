@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.firewall import inspect
+from agents.firewall.judge import inspect
 from agents.gates.base import GateReport, Severity
 from agents.gates.run import run_gates
 from tests.agents.gates.folders import write

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from agents.conversation.contracts import PermissionRequest
-from agents.conversation.leave import diff_of
+from agents.conversation.permission import diff_of
 from agents.conversation.state import Command, FileChange, ToolResult
 from agents.workspace.git import GitError
 from aiswe_site.chat.loop import ChatLoop, percentiles

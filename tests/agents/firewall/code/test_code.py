@@ -1,6 +1,6 @@
 """Code may do ordinary things; reading secrets to send them, or leaving the sandbox, is stopped."""
 
-from agents.firewall import inspect
+from agents.firewall.judge import inspect
 from tests.tables import each_row
 
 ORDINARY = [

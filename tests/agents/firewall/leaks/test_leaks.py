@@ -7,7 +7,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.firewall import FirewallContext, inspect
+from agents.firewall.base import FirewallContext
+from agents.firewall.judge import inspect
 from tests.agents.firewall.leaks.disguises import disguises
 from tests.tables import each_row
 

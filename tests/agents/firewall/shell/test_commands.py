@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.firewall import FirewallContext, inspect
+from agents.firewall.base import FirewallContext
+from agents.firewall.judge import inspect
 from agents.firewall.shell.reader import parse
 from agents.firewall.shell.script import Unparsable
 from tests.tables import each_row

@@ -3,7 +3,7 @@
 from itertools import product
 from pathlib import Path
 
-from agents.firewall import inspect
+from agents.firewall.judge import inspect
 from tests.tables import each_row
 
 DATA = Path(__file__).parent / "data"

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from agents.firewall import inspect
 from agents.firewall.base import table
+from agents.firewall.judge import inspect
 from agents.firewall.shell.script import SimpleCommand, Word
 from agents.firewall.shell.table_rules import line_of, table_verdicts
 from tests.tables import each_row

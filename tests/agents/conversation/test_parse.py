@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.conversation.commands import prose_of, read_commands
+from agents.conversation.parse import prose_of, read_commands
 from tests.sizes import scaled
 from tests.tables import each_row
 

@@ -1,38 +1,40 @@
-"""Leave and results: what a person is asked before something is done, and what is told of it afterwards."""
+"""Permission: what the firewall and a person say before something is done; the record of it; and writing files."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from agents.conversation.contracts import FilesRefused, PermissionRequest, TalkContext
-from agents.conversation.state import Command, FileChange, ToolResult
+from agents.conversation.state import FileChange
 from agents.engine.effects import effect
+from agents.engine.nodes.firewall_check import judged_file
 from agents.events.effects import EffectAnnounced, FileChanged, GuardBlocked, PermissionDecided
-from agents.firewall import FirewallJudgement
-from agents.prompts.provenance import Source
+from agents.firewall.base import FirewallJudgement
+from agents.firewall.guard import Guard
 
 
-def done(
-    command: Command, output: str, source: Source = Source.PRODUCT, changes: Sequence[FileChange] = ()
-) -> ToolResult:
-    """A command that succeeded."""
-    return ToolResult(command.tool, command.title, True, output, source.value, changes=list(changes))
+@dataclass
+class Screened:
+    """Why a change may not be made at all, or what speaks against it; `each_time` is asked whatever was allowed."""
+
+    denied: FirewallJudgement | None = None
+    doubts: list[str] = field(default_factory=list)
+    each_time: bool = False
 
 
-def failed(command: Command, why: str, *next_steps: str) -> ToolResult:
-    """A command that did not succeed, and what can be done next."""
-    steps = list(next_steps) or ["retry", "adjust", "skip"]
-    return ToolResult(command.tool, command.title, False, f"ERROR: {why}", next_steps=steps)
-
-
-def refused(command: Command, why: str = "") -> ToolResult:
-    """A command that a person did not allow; `why` it was asked about, so that the model can do it differently."""
-    what = f"The person said no. They were warned: {why.rstrip('.')}." if why else "The person said no."
-    result = failed(command, f"{what} Do not try it again; ask what is wanted, or go on without.", "skip")
-    result.refused = True
-    return result
+def screen(ctx: TalkContext, change: FileChange, guard: Guard | None = None) -> Screened:
+    """Judge a change by its path, its text and its code. Files that steer machinery and secrets are asked each time."""
+    found, base = Screened(), {change.path: change.old or ""}
+    for kind, judged in judged_file(change.path, change.new or "", base, canary=ctx.canary, guard=guard):
+        if judged.verdict.decision == "deny":
+            found.denied = judged
+            return found
+        found.doubts.append(judged.verdict.reason.rstrip("."))
+        found.each_time = found.each_time or kind != "code"
+    return found
 
 
 def permitted(ctx: TalkContext, request: PermissionRequest) -> bool:

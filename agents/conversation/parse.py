@@ -3,6 +3,7 @@
 `<<READ: path>>`, `<<WRITE: path>>` with lines up to `<</WRITE>>`, `<<EDIT: path>>` with SEARCH/REPLACE blocks,
 `<<DELETE: path>>`, `<<FIND: words>>`, `<<EXEC: command>>`, `<<SEARCH: "words">>` and `<<CONFIRM: "question">>`. Nothing
 between a WRITE and its end is a command. What cannot be understood becomes a command with a problem: the model is told.
+Nothing is done here: turn.py hands each command to do() of tools.py.
 """
 
 from __future__ import annotations
