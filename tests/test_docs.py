@@ -70,6 +70,19 @@ def test_links_lead_to_a_file_and_a_heading_that_exist(subtests):
             assert broken == []
 
 
+def test_modules_that_the_docstring_of_a_module_names_exist():
+    """A docstring says where the work goes on; `setup.py` and `check.py` stand for files of many folders."""
+    missing = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for room in ROOMS.split("|")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if (text := path.read_text(encoding="utf-8")).startswith('"""')
+        for name in re.findall(r"(?<![\w/.-])[\w/]+\.py\b", text[3:].partition('"""')[0])
+        if not any((folder / name).exists() for folder in (ROOT, path.parent, path.parent.parent))
+    ]
+    assert [one for one in missing if one.rpartition(" ")[2] not in ("setup.py", "check.py")] == []
+
+
 def test_every_page_is_listed_in_the_index():
     index = ROOT / "docs" / "README.md"
     listed = {target for target, _ in links(index)} | {index}

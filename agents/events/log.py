@@ -1,4 +1,4 @@
-"""The event stream of one run, as the engine writes it. `projects.engine` stores it, a trial keeps it in memory."""
+"""The event stream of a run, as the engine writes it. projects/engine/event_log.py stores it, a trial in memory."""
 
 from __future__ import annotations
 

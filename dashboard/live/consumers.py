@@ -1,4 +1,4 @@
-"""The live stream: server to client only. Commands travel by POST, where CSRF, rights and the audit are."""
+"""The live stream, server to client only (static/js/stream.js). Commands travel by POST, with CSRF and rights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doorbell: "run 42 is at 1234". Losing a ring costs latency, never data; ringing never holds up the writer.
+"""Notify viewers: "run 42 is at 1234", for dashboard/live/feeds.py. A lost message costs latency, never data.
 
 All messages leave from one thread with an event loop of its own, so a caller may be any thread or a coroutine, a
 connection to Redis is kept open, and a broker that hangs hangs nobody.

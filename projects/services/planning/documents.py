@@ -1,4 +1,4 @@
-"""Verbs on requirement documents and the requirements found in them."""
+"""Documents and requirements: stored, read by agents/requirements/extract.py, confirmed for projects/jobs/runs.py."""
 
 from __future__ import annotations
 

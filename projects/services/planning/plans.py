@@ -1,4 +1,4 @@
-"""Verbs on plans: propose, edit, approve, send back. An approval binds to exactly one content hash."""
+"""Verbs on plans: propose, edit, approve, send back. An approval binds to one content hash; runs.py then builds it."""
 
 from __future__ import annotations
 

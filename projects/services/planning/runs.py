@@ -1,4 +1,4 @@
-"""Verbs on runs: start, pause, resume, cancel, say, and the numbers on a run's page."""
+"""Verbs on runs: start, pause, resume, cancel, say, and a run's numbers. The work is done by projects/jobs/runs.py."""
 
 from __future__ import annotations
 
