@@ -3,15 +3,14 @@
 import pytest
 
 from agents.context.documents import HEADING
-from agents.engine.ask import Question, ask
-from agents.engine.contracts import TaskLimits
+from agents.engine.ask import ask
 from agents.llm.base import Completion, ContextTooLong, Timeouts, TokenUsage
 from agents.llm.runner import ModelRunner
 from agents.llm.tokens import count_messages
 from agents.personas import CODER
 from agents.prompts.provenance import Material, Source, as_turn, joined, label
 from tests.agents.context.prompts import head, repair
-from tests.agents.engine.nodes.support import MemoryEventLog
+from tests.agents.engine.nodes.support import MemoryEventLog, question
 
 WINDOW = 16_384
 PINNED = {
@@ -72,18 +71,7 @@ def opening(files=12_000):
 def talk(runner, turns, messages):
     event_log, provider = MemoryEventLog(), Counting()
     for turn in range(turns):
-        said = ask(
-            Question(
-                event_log=event_log,
-                limits=TaskLimits(),
-                runner=runner,
-                provider=provider,
-                persona=CODER,
-                messages=messages,
-                step="repair",
-                key=f"k{turn}",
-            )
-        )
+        said = ask(question(event_log, runner, provider, messages, step="repair", key=f"k{turn}"))
         trace = f"E  failure number {turn}\n" + "E  more of it\n" * 60
         messages = [*messages, as_turn("assistant", said.text), repair(trace, f"word {turn}!" if turn % 4 == 0 else "")]
     return event_log, provider
@@ -113,19 +101,10 @@ def test_every_call_fits_and_holds_what_is_pinned_word_for_word(runner):
 def test_the_canary_has_its_place_in_the_window_too(runner):
     messages, provider = opening(), Counting()
     for turn in range(14):
-        said = ask(
-            Question(
-                event_log=MemoryEventLog(),
-                limits=TaskLimits(),
-                runner=runner,
-                provider=provider,
-                persona=CODER,
-                messages=messages,
-                step="repair",
-                key=f"k{turn}",
-                canary="aiswe-canary-" + "0f" * 16,
-            )
+        asked = question(
+            MemoryEventLog(), runner, provider, messages, key=f"k{turn}", canary="aiswe-canary-" + "0f" * 16
         )
+        said = ask(asked)
         messages = [*messages, as_turn("assistant", said.text), repair("E  a failure\n" + "E  more of it\n" * 60)]
     assert all(count_messages(sent) + CODER.max_tokens <= WINDOW for sent in provider.sent)
     assert any("aiswe-canary-" in sent[0]["content"] for sent in provider.sent)
@@ -137,37 +116,13 @@ def test_the_ledger_of_every_call_adds_up(runner):
     assert len(calls) == 10
     for call in calls:
         assert sum(call["filled_by"].values()) == call["prompt_tokens"]
-    everything = {
-        "system",
-        "house rules",
-        "task",
-        "requirements",
-        "people",
-        "lessons",
-        "files",
-        "retrieved",
-        "map",
-        "documentation",
-        "libraries",
-        "tests",
-    }
-    assert everything <= set(calls[0]["filled_by"])
+    everything = "system task requirements people lessons files retrieved map documentation libraries tests".split()
+    assert {"house rules", *everything} <= set(calls[0]["filled_by"])
     assert {"summary", "trace", "tests"} <= set(calls[-1]["filled_by"])
 
 
 def test_what_cannot_be_shortened_enough_is_not_sent(runner):
     provider = Counting()
     with pytest.raises(ContextTooLong):
-        ask(
-            Question(
-                event_log=MemoryEventLog(),
-                limits=TaskLimits(),
-                runner=runner,
-                provider=provider,
-                persona=CODER,
-                messages=head(tests="assert total([2, 3]) == 5\n" * 4_000),
-                step="code",
-                key="k",
-            )
-        )
+        ask(question(MemoryEventLog(), runner, provider, head(tests="assert total([2, 3]) == 5\n" * 4_000)))
     assert provider.sent == []

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from agents.engine.ask import Question, ask
-from agents.engine.contracts import TaskLimits
+from agents.engine.ask import ask
 from agents.llm.base import Completion, Delta, Timeouts, TokenUsage
 from agents.llm.runner import ModelRunner
-from agents.personas import CODER
 
-from .nodes.support import MemoryEventLog
+from .nodes.support import MemoryEventLog, question
 
 CANARY = "aiswe-canary-" + "7f3a9c1e5b2d8046" * 2
 
@@ -40,18 +38,7 @@ class Thinker:
 def test_a_thought_is_kept_with_its_reply_unless_the_reply_is_withheld(text, kept):
     event_log: Any = MemoryEventLog()
     with ModelRunner() as runner:
-        ask(
-            Question(
-                event_log=event_log,
-                limits=TaskLimits(),
-                runner=runner,
-                provider=Thinker(text),
-                persona=CODER,
-                messages=[{"role": "system", "content": "Rules."}, {"role": "user", "content": "Add."}],
-                step="code",
-                key="k",
-                canary=CANARY,
-            )
-        )
+        messages = [{"role": "system", "content": "Rules."}, {"role": "user", "content": "Add."}]
+        ask(question(event_log, runner, Thinker(text), messages, canary=CANARY))
     (thought,) = event_log.of("thought")
     assert thought["blobs"].get("thinking") == kept

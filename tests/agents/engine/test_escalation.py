@@ -26,22 +26,17 @@ def state(**changes: Any) -> TaskState:
     return state_with({"key": "T-01", "requirements": [{"key": "FR-01"}]}, **made)
 
 
-def test_the_first_line_is_the_reason_alone() -> None:
-    assert escalation_text(state(), WHY).splitlines()[0] == WHY
-
-
-def test_each_try_has_its_line_and_the_best_one_its_numbers_and_files() -> None:
+def test_it_says_why_then_each_try_the_best_one_what_is_known_and_the_ways_out() -> None:
     text = escalation_text(state(), WHY)
+    assert text.splitlines()[0] == WHY
     assert "- try 1 (first): KeyError in tests/test\\_cart.py::test\\_price: 'tea'" in text
     assert "- try 2 (repair)" in text
     assert "Try 1: 2 of 3 tests passed. Its files are attached: `shop/cart.py`." in text
-
-
-def test_what_is_known_names_kind_place_and_test() -> None:
-    text = escalation_text(state(), WHY)
     assert "The last run: 2 passed, 1 failed." in text
     assert "`KeyError` at `shop/cart.py:3`, seen by `tests/test_cart.py::test_price`" in text
     assert "The last 2 tries of this approach failed in the same way." in text
+    assert all(way in text for way in ("Retry it with a note", "Raise the limit", "(FR-01)", "Skip it"))
+    assert "said no" not in text
 
 
 def test_a_diagnosis_with_invented_evidence_is_told_as_such() -> None:
@@ -49,15 +44,9 @@ def test_a_diagnosis_with_invented_evidence_is_told_as_such() -> None:
     assert "the line it named as evidence is not in the trace: the price is missing" in text
 
 
-def test_the_ways_out_name_the_requirement() -> None:
-    text = escalation_text(state(), WHY)
-    assert all(way in text for way in ("Retry it with a note", "Raise the limit", "(FR-01)", "Skip it"))
-
-
 def test_what_people_said_no_to_is_told_with_their_reason() -> None:
     text = escalation_text(state(), WHY, ["T-01: may this code reach outside?: no network in this product"])
     assert "**What people said no to**\n\n- T-01: may this code reach outside?: no network in this product" in text
-    assert "said no" not in escalation_text(state(), WHY)
 
 
 def test_without_any_try_there_is_no_empty_chapter() -> None:

@@ -1,21 +1,16 @@
 """One task from tests to merge: what passes is merged, what fails is repaired, what cannot be solved is escalated."""
 
-import subprocess
-
 import pytest
 
 from agents.engine.contracts import OverBudget, TaskLimits
 from agents.engine.nodes.coder import _around_conflicts
-from agents.engine.waiting import Waiting
 from agents.events.log import Spent
 from agents.gates.base import GateReport
 from sandbox.packages import PackageSupply
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, Crash, MemoryEventLog, code, task
 from tests.sandbox.local_index import LocalIndex
 
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
-GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
-BAD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a - b")
+from .nodes.support import APPROVED, BAD, DIAGNOSIS, GOOD, TESTS, Bench, Crash, MemoryEventLog, clean_gates, code, task
+
 WORSE = code("calc.py", "def add(a: int, b: int) -> int:\n    return a * b")
 BROKEN = code("calc.py", "def add(a: int, b: int) -> int\n    return a + b")
 
@@ -33,19 +28,13 @@ def index():
         yield opened
 
 
-def log(bench):
-    return subprocess.run(
-        ["git", "log", "--format=%B"], cwd=bench.repository.root, capture_output=True, text=True, check=True
-    ).stdout
-
-
 def test_code_that_passes_is_merged_with_its_trailers(bench):
     final = bench.run()
     assert final["verdict"] == "merged"
     assert bench.merged("calc.py")
     assert bench.merged("tests/test_calc.py")
     for trailer in ("Task: T-01", "Requirement: FR-01", "Run: 1", "Event: ", "Audit-Head: "):
-        assert trailer in log(bench)
+        assert trailer in bench.git("log", "--format=%B")
     assert bench.task_store.attempts[1]["outcome"] == "passed"
     assert bench.task_store.attempts[1]["reward"] == 1.0
 
@@ -58,25 +47,7 @@ def test_a_failure_is_diagnosed_repaired_and_remembered(bench):
     assert bench.event_log.of("diagnosis")[0]["payload"]["cause"] == "minus for plus"
     assert [lesson.cause for lesson in bench.lessons.kept] == ["minus for plus"]
     assert bench.task_store.attempts[1]["reward"] == -0.5
-
-
-def test_a_failure_that_was_cured_before_brings_its_lesson_along(bench, tmp_path):
-    bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="minus for plus") + GOOD}
-    bench.run()
-    again = Bench(tmp_path / "again", bench.replies, task(), lessons=bench.lessons)
-    again.run()
-    assert again.event_log.of("memory.recall")[0]["payload"]["lessons"][0]["cause"] == "minus for plus"
-    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in again.event_log.of("thought")}
-    assert "- minus for plus → change it" in prompts["repair"][-1]
-
-
-def test_the_whole_trace_reaches_the_model(bench):
-    bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="c") + GOOD}
-    bench.run()
-    prompts = [
-        event["blobs"]["prompt"] for event in bench.event_log.of("thought") if event["payload"]["step"] == "repair"
-    ]
-    assert "assert add(2, 3) == 5" in prompts[0][-1]
+    assert "assert add(2, 3) == 5" in bench.last_turns("repair")[0], "the whole trace reaches the model"
 
 
 def test_code_that_does_not_compile_is_worth_less_than_code_that_fails(bench):
@@ -98,21 +69,6 @@ def test_a_wrong_test_is_found_by_arguing_from_the_requirement(bench):
     assert judged["payload"]["verdict"] == "test"
     assert "FR-01" in judged["payload"]["reason"]
     assert "== 5" in bench.merged("tests/test_calc.py")
-
-
-def test_the_coder_is_shown_a_corrected_test_before_its_next_try(bench):
-    bench.replies |= {
-        "tester-tests": TESTS.replace("== 5", "== 7"),
-        "coder-code": WORSE,
-        "coder-repair": DIAGNOSIS.format(cause="test_sum is wrong: the test contradicts FR-01"),
-        "tester-adjudicate": "Verdict: test\nReason: FR-01 says 2 + 3 is 5\n\n" + TESTS,
-        "coder-repair-2": DIAGNOSIS.format(cause="times for plus") + GOOD,
-    }
-    assert bench.run()["verdict"] == "merged"
-    prompts = [e["blobs"]["prompt"] for e in bench.event_log.of("thought") if e["payload"]["step"] == "repair"]
-    assert "add(2, 3) == 7" in prompts[-1][1]
-    assert "assert add(2, 3) == 5" in prompts[-1][-1].partition("As they are now")[2]
-    assert "As they are now" not in prompts[0][-1]
 
 
 def test_one_corrected_test_instead_of_the_file_leaves_the_others(bench):
@@ -139,8 +95,7 @@ def test_a_coder_who_blames_the_test_is_heard_by_the_tester_once(bench, sent, ve
         "coder-code-a2": code("calc.py", "def add(a, b):\n    return a + b + (a == 2)"),
     }
     assert bench.run()["verdict"] == "merged"
-    asked = next(event for event in bench.event_log.of("thought") if event["payload"]["step"] == "adjudicate")
-    assert cause in asked["blobs"]["prompt"][-1]
+    assert cause in bench.last_turns("adjudicate")[0]
     assert len(bench.task_store.attempts) == 2
     assert ("== 5" in bench.merged("tests/test_calc.py")) is (verdict == "test")
     assert not bench.event_log.of("error")
@@ -150,9 +105,8 @@ def test_what_a_person_says_reaches_the_coder_once(bench):
     bench.task_store.said.append("Please use plain addition.")
     bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="c") + GOOD}
     assert bench.run()["verdict"] == "merged"
-    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.event_log.of("thought")}
-    assert "A person of the team says:\n- Please use plain addition." in prompts["code"][-1]
-    assert "plain addition" not in prompts["repair"][-1]
+    assert "A person of the team says:\n- Please use plain addition." in bench.last_turns("code")[-1]
+    assert "plain addition" not in bench.last_turns("repair")[-1]
 
 
 def test_the_coder_may_not_change_a_test(bench):
@@ -201,9 +155,7 @@ def test_the_coder_is_told_where_it_failed_and_that_its_evidence_is_invented(ben
     }
     assert bench.run()["verdict"] == "merged"
     assert [event["payload"]["evidence_found"] for event in bench.event_log.of("diagnosis")] == [False, True]
-    first, second = (
-        e["blobs"]["prompt"][-1] for e in bench.event_log.of("thought") if e["payload"]["step"] == "repair"
-    )
+    first, second = bench.last_turns("repair")
     assert "tests/test_calc.py:5: AssertionError" in first
     assert "evidence you named" not in first
     assert "The evidence you named last time is not in the trace" in second
@@ -245,8 +197,7 @@ def test_a_scanner_that_stumbles_once_is_run_again_and_one_that_stays_down_block
     bench.gates = lambda *_: answers.pop() if answers else GateReport("pass", (), {}, ())
     assert bench.run()["verdict"] == "merged"
     down = Bench(tmp_path / "down", bench.replies, task(), gates=lambda *_: blocked)
-    with pytest.raises(Waiting, match="security_gate"):
-        down.run()
+    down.waits("security_gate")
     assert down.repository.files(down.repository.head()) == [".gitignore", "README.md"]
 
 
@@ -257,11 +208,8 @@ def test_a_reviewer_is_told_what_it_said_of_the_same_change_before(bench):
         "coder-rejected-2": GOOD,
     }
     assert bench.run()["verdict"] == "escalated"
-    thoughts = [event for event in bench.event_log.of("thought") if event["payload"]["step"] == "review"]
-    first, second, *_ = (event["blobs"]["prompt"][-1] for event in thoughts)
-    (again,) = [e["blobs"]["prompt"][-1] for e in bench.event_log.of("thought") if e["payload"]["step"] == "rejected"][
-        :1
-    ]
+    first, second, *_ = bench.last_turns("review")
+    again = bench.last_turns("rejected")[0]
     assert "Your change so far:\n```diff from=model\ndiff --git a/calc.py" in again
     assert "test_calc.py" not in again
     assert "You did not accept" not in first
@@ -285,9 +233,7 @@ def test_lines_that_two_tasks_changed_go_back_to_the_coder(bench, tmp_path):
             tree = repository.worktree("other", start)
             tree.write({"app.py": "PARTS = ['other']\n", "extra.py": "Y = 1\n"})
             repository.fast_forward(tree.commit(start, "Other", "", {"Task": "T-02", "Run": "1"}))
-        return bench_gates(root, paths, dispositions)
-
-    from tests.agents.engine.nodes.support import clean_gates as bench_gates
+        return clean_gates(root, paths, dispositions)
 
     bench.gates = gates
     assert bench.run()["verdict"] == "merged"
@@ -309,8 +255,7 @@ def test_an_unknown_package_waits_for_a_person_and_goes_on_after_the_answer(benc
     bench.supply = PackageSupply(tmp_path / "packages", index=index.python)
     bench.task = task(packages=["obscure-adder"])
     bench.replies["coder-code"] = code("calc.py", "import obscure_adder\n\n\ndef add(a, b):\n    return a + b")
-    with pytest.raises(Waiting, match="obscure-adder"):
-        bench.run()
+    bench.waits("obscure-adder")
     bench.task_store.answers["obscure-adder"] = "rejected"
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="the package was refused") + GOOD
     final = bench.run()
@@ -324,13 +269,6 @@ def test_a_used_up_budget_stops_before_the_call(bench):
     with pytest.raises(OverBudget, match="10 tokens of this task"):
         bench.run()
     assert bench.event_log.of("thought") == []
-
-
-def tree_of(bench):
-    shown = subprocess.run(
-        ["git", "rev-parse", "main^{tree}"], cwd=bench.repository.root, capture_output=True, text=True, check=True
-    )
-    return shown.stdout
 
 
 def test_a_worker_killed_before_any_write_goes_on_to_the_same_end(tmp_path):
@@ -350,5 +288,5 @@ def test_a_worker_killed_before_any_write_goes_on_to_the_same_end(tmp_path):
             bench.run()
         bench.event_log.crash_at = 0
         assert bench.run()["verdict"] == "merged"
-        assert tree_of(bench) == tree_of(whole)
+        assert bench.git("rev-parse", "main^{tree}") == whole.git("rev-parse", "main^{tree}")
         assert [event["type"] for event in bench.event_log.events] == kinds, f"killed before write {point}"

@@ -43,25 +43,21 @@ def long_document(items):
     return "\n".join(["# Requirements", "", *(f"- Sum {number} is shown." for number in range(items)), "", "Exact."])
 
 
-def test_the_model_reads_the_whole_document_in_numbered_pieces_below_their_headings(asked):
-    _, [((system, prompt), more)], _ = asked(reply(n2="asks", n4="asks"))
+def test_the_model_reads_the_whole_document_in_numbered_pieces_and_what_it_reads_as_asked_for_is_suggested(asked):
+    reading, [((system, prompt), more)], _ = asked(reply(n2="asks", n4="asks"))
     assert "requirements analyst" in system["content"]
     assert not {"T-01", "tasks", "cycles", "architect"} & set(system["content"].replace(",", " ").split())
     assert "# Requirements\n2. - Sums are shown.\n# Notes\n4. Sums are exact.\n" in prompt["content"]
     assert more["schema"]["properties"]["pieces"]["required"] == ["2", "4"]
+    assert [(row["text"], row["origin"], row["lines"]) for row in reading.rows] == [
+        ("Sums are shown.", "explicit", [3, 3]),
+        ("Sums are exact.", "inferred", [7, 7]),
+    ]
 
 
 def test_boxes_and_depth_of_list_items_are_shown(asked):
     _, [((_, prompt), _)], _ = asked(reply(), text="# Sums\n\n- [x] Sums are shown.\n  - [ ] in euros\n")
     assert "2. - [x] Sums are shown.\n3.   - [ ] in euros\n" in prompt["content"]
-
-
-def test_what_it_reads_as_asked_for_is_suggested_in_the_documents_words_and_with_its_line(asked):
-    reading, _, _ = asked(reply(n2="asks", n4="asks"))
-    assert [(row["text"], row["origin"], row["lines"]) for row in reading.rows] == [
-        ("Sums are shown.", "explicit", [3, 3]),
-        ("Sums are exact.", "inferred", [7, 7]),
-    ]
 
 
 def test_what_the_model_finds_missing_is_suggested_once_with_its_reason(asked):
@@ -79,10 +75,8 @@ def test_a_document_that_its_author_numbered_throughout_costs_no_call(asked):
 
 
 def test_a_long_document_is_read_in_parts_that_keep_their_heading_and_numbers(asked):
-    many = "\n".join(
-        ["# Requirements", "", *(f"- Sum {number} is shown." for number in range(PIECES + 10)), "", "Exact."]
-    )
-    reading, [_, ((_, second), _)], _ = asked(reply(), reply(**{f"n{PIECES + 12}": "asks"}), text=many)
+    replies = reply(), reply(**{f"n{PIECES + 12}": "asks"})
+    reading, [_, ((_, second), _)], _ = asked(*replies, text=long_document(PIECES + 10))
     assert "Part 2 of 2" in second["content"]
     assert f"# Requirements\n… Sum {PIECES - 3} is shown.\n… Sum {PIECES - 2}" in second["content"]
     assert f"\n{PIECES + 1}. - Sum {PIECES - 1} is shown.\n" in second["content"]
@@ -90,10 +84,7 @@ def test_a_long_document_is_read_in_parts_that_keep_their_heading_and_numbers(as
 
 
 def test_a_very_long_document_is_read_as_far_as_it_pays_and_the_event_log_says_so(asked):
-    many = "\n".join(
-        ["# Requirements", "", *(f"- Sum {number} is shown." for number in range(PIECES * 14)), "", "Exact."]
-    )
-    _, sent, events = asked(*[reply()] * MOST_QUESTIONS, text=many)
+    _, sent, events = asked(*[reply()] * MOST_QUESTIONS, text=long_document(PIECES * 14))
     assert len(sent) == MOST_QUESTIONS
     assert "the rest is read by rules alone" in events.events[0]["summary"]
 

@@ -4,15 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from agents.engine.ask import Question, ask
-from agents.engine.contracts import TaskLimits
+from agents.engine.ask import ask
 from agents.llm.base import Cancelled, ContextTooLong, ModelRefused, ModelUnavailable, Provider, ReplyTooLong, Timeouts
 from agents.llm.chain import ModelChain
 from agents.llm.ollama import OllamaProvider
 from agents.llm.openai import OpenAIProvider
 from agents.llm.runner import ModelRunner
-from agents.personas import CODER
-from tests.agents.engine.nodes.support import MemoryEventLog
+from tests.agents.engine.nodes.support import MemoryEventLog, question
 from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SHORT, talk
@@ -123,18 +121,7 @@ def test_secrets_are_kept_from_a_chain_that_may_lead_outside(runner, server):
     )
     system, first = talk()
     messages = [system, {**first, "content": first["content"] + f"\nkey = '{secret}'\n", "sources": ["document"]}]
-    ask(
-        Question(
-            event_log=event_log,
-            limits=TaskLimits(),
-            runner=runner,
-            provider=pair,
-            persona=CODER,
-            messages=messages,
-            step="code",
-            key="k",
-        )
-    )
+    ask(question(event_log, runner, pair, messages))
     assert secret not in str(server.requests[-1].body)
     assert pair.server == "https://models.example.org/v1"
 
@@ -143,18 +130,7 @@ def test_the_record_says_who_stood_in_and_why(runner, server, other):
     server.faults.add("status", times=5)
     event_log = MemoryEventLog()
     pair = chain(OllamaProvider(server.url, MODEL, timeouts=SHORT), OpenAIProvider(other.url, MODEL))
-    ask(
-        Question(
-            event_log=event_log,
-            limits=TaskLimits(),
-            runner=runner,
-            provider=pair,
-            persona=CODER,
-            messages=talk(),
-            step="code",
-            key="k",
-        )
-    )
+    ask(question(event_log, runner, pair, talk()))
     usage = next(event for event in event_log.events if event["type"] == "llm.usage")
     assert "answered instead" in usage["summary"]
     assert usage["payload"]["instead_of"][0].startswith(f"ollama:{MODEL} did not answer")
@@ -165,18 +141,7 @@ def test_whoever_looks_on_sees_why_the_words_begin_again(runner, server, other, 
     event_log, shown = MemoryEventLog(), []
     monkeypatch.setattr(event_log, "delta", lambda **delta: shown.append(delta["text"]))
     pair = chain(OllamaProvider(server.url, MODEL, timeouts=SHORT), OpenAIProvider(other.url, MODEL))
-    answer = ask(
-        Question(
-            event_log=event_log,
-            limits=TaskLimits(),
-            runner=runner,
-            provider=pair,
-            persona=CODER,
-            messages=talk(),
-            step="code",
-            key="k",
-        )
-    )
+    answer = ask(question(event_log, runner, pair, talk()))
     assert answer.text == REPLY
     assert "[The reply starts over: The connection to the model server broke off.]" in "".join(shown)
     assert "".join(shown).endswith(REPLY)

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,19 +66,10 @@ def model(kind: Kind, server: FakeModelServer) -> Provider:
     return kind.make(server.url)
 
 
-@pytest.fixture
-def runner() -> Iterator[ModelRunner]:
-    with ModelRunner(backoff=0.01, breaker_cooldown=0.2) as made:
-        yield made
-
-
 def ask(provider: Provider, *args: Any, **options: Any) -> list[Delta | Completion]:
-    async def gather(stream: AsyncIterator[Delta | Completion]) -> list[Delta | Completion]:
-        return [item async for item in stream]
-
     async def go() -> list[Delta | Completion]:
         try:
-            return await gather(provider.stream(*args, **options))
+            return [item async for item in provider.stream(*args, **options)]
         finally:
             await provider.aclose()
 
@@ -87,6 +77,7 @@ def ask(provider: Provider, *args: Any, **options: Any) -> list[Delta | Completi
 
 
 def test_deltas_come_before_one_completion_and_add_up_to_its_text(model):
+    assert not model.recorded
     *deltas, last = ask(model, talk())
     assert isinstance(last, Completion)
     assert all(isinstance(delta, Delta) for delta in deltas)

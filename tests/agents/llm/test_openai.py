@@ -1,10 +1,9 @@
 """What is particular to OpenAI-compatible servers: keys, refused parameters, counts, odd ends."""
 
 import json
-import threading
 import traceback
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from agents.llm.base import ContextTooLong, LLMError, ModelRefused, ModelTimeout
 from agents.llm.openai import OpenAIProvider
 from agents.llm.registry import PROVIDERS
 from tests.agents.llm.fake_servers import FakeModelServer
+from tests.agents.stand_in_server import stand_in
 
 from .conftest import MODEL, REPLY, SHORT, talk
 from .test_contract import ask
@@ -30,35 +30,15 @@ def model(server: FakeModelServer) -> OpenAIProvider:
 
 @pytest.fixture
 def odd() -> Iterator[Callable[..., str]]:
-    """A server that answers every POST with the bytes given: `odd(body, status=…, kind=…)` gives its address."""
-    servers: list[ThreadingHTTPServer] = []
+    """Servers that answer every call with the bytes given: `odd(body, status=…, kind=…)` gives an address."""
+    with ExitStack() as servers:
 
-    def make(body: bytes, status: int = 200, kind: str = "text/event-stream", **headers: str) -> str:
-        class Odd(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                for name, value in headers.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+        def make(body: bytes, status: int = 200, kind: str = "text/event-stream", **headers: str) -> str:
+            server = servers.enter_context(stand_in())
+            server.says(body, status, **{"Content-Type": kind, **headers})
+            return server.url
 
-            do_GET = do_POST
-
-            def log_message(self, *_: Any) -> None:
-                """Say nothing."""
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Odd)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_address[1]}"
-
-    yield make
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield make
 
 
 def chunks(*rows: dict[str, Any] | str) -> bytes:

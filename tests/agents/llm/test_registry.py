@@ -1,9 +1,7 @@
 """A new provider is one file and one entry of the registry; no other module names a provider."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from agents.llm.scripted import ScriptedProvider
 from aiswe_site.cli.commands import config
 from aiswe_site.doctor import model as doctor
 from projects.engine import choice
+from tests.agents.stand_in_server import send, stand_in
 
 ROOT = Path(registry.__file__).parents[2]
 KEY = "toy-secret-key-0123456789"
@@ -71,30 +70,12 @@ def test_no_other_module_names_a_provider(kind):
     assert naming == []
 
 
-class Answering(BaseHTTPRequestHandler):
-    """The toy's server; it answers with the key it was shown."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        body = json.dumps({"text": f"shown {self.headers.get('Authorization')}"}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
-
-
 @pytest.fixture
 def toy_server() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    """The toy's server; it answers with the key it was shown."""
+    with stand_in() as server:
+        server.answer = lambda handler: send(handler, {"text": f"shown {handler.headers.get('Authorization')}"})
+        yield server.url
 
 
 @pytest.mark.django_db

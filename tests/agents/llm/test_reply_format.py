@@ -4,16 +4,14 @@ from itertools import product
 
 import pytest
 
-from agents.engine.ask import Question, ask
-from agents.engine.contracts import TaskLimits
+from agents.engine.ask import ask
 from agents.languages.registry import language
 from agents.llm.chain import ModelChain
 from agents.llm.ollama import OllamaProvider
 from agents.llm.reply_format import in_form
 from agents.llm.runner import ModelRunner
-from agents.personas import CODER
 from agents.prompts.provenance import as_turn, render
-from tests.agents.engine.nodes.support import MemoryEventLog
+from tests.agents.engine.nodes.support import MemoryEventLog, question
 from tests.agents.llm.fake_servers import FakeModelServer
 from tests.tables import each_row
 
@@ -66,18 +64,7 @@ def test_what_is_sent_and_recorded_has_the_form(tmp_path):
     event_log, server = MemoryEventLog(), FakeModelServer(tmp_path, tokens_per_s=0)
     with server as url, ModelRunner() as runner:
         chain = ModelChain((OllamaProvider(url, "m"),), (False,), 0.2, protocol="tags")
-        ask(
-            Question(
-                event_log=event_log,
-                limits=TaskLimits(),
-                runner=runner,
-                provider=chain,
-                persona=CODER,
-                messages=conversation("coder")[:2],
-                step="code",
-                key="k",
-            )
-        )
+        ask(question(event_log, runner, chain, conversation("coder")[:2]))
     assert "<</WRITE>>" in server.requests[0].body["messages"][0]["content"]
     thought = next(event for event in event_log.events if event["type"] == "thought")
     assert "<</WRITE>>" in thought["blobs"]["prompt"][0]

@@ -1,9 +1,9 @@
 """A model that thinks too long is stopped, keeps its trace, and answers without thinking; over every protocol."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from agents.llm.ollama import OllamaProvider
 from agents.llm.openai import OpenAIProvider
 from agents.llm.thinking import ANSWER_NOW
 from agents.llm.tokens import count_messages
+from tests.agents.stand_in_server import send, stand_in
 
 from .conftest import SHORT, talk
 from .test_gemini import events
@@ -22,48 +23,34 @@ from .test_ollama import ask, ended, said
 from .test_openai import chunks, word
 
 LONG = ["step by step by step "] * 20
+REFUSED = {"error": {"message": "Unknown parameter: chat_template_kwargs; thinking"}}
 
 
 @pytest.fixture
 def turns() -> Iterator[Callable[..., tuple[str, list[dict[str, Any]]]]]:
-    """A server that answers each POST with the next of the bodies: `turns(kind, *bodies)` gives address and requests.
+    """Servers that answer each POST with the next of the bodies: `turns(kind, *bodies)` gives address and requests.
 
     A number stands for a refusal.
     """
-    servers: list[ThreadingHTTPServer] = []
+    with ExitStack() as servers:
 
-    def make(kind: str, *bodies: bytes | int) -> tuple[str, list[dict[str, Any]]]:
-        seen: list[dict[str, Any]] = []
+        def make(kind: str, *bodies: bytes | int) -> tuple[str, list[dict[str, Any]]]:
+            seen: list[dict[str, Any]] = []
+            server = servers.enter_context(stand_in())
 
-        class Turns(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                seen.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            def answer(handler: BaseHTTPRequestHandler) -> None:
+                if handler.command == "GET":
+                    return handler.send_error(404)
+                seen.append(server.asked[-1].body)
                 body = bodies[min(len(seen), len(bodies)) - 1]
-                refused = isinstance(body, int)
-                text = (
-                    b'{"error": {"message": "Unknown parameter: chat_template_kwargs; thinking"}}' if refused else body
-                )
-                self.send_response(400 if refused else 200)
-                self.send_header("Content-Type", "application/json" if refused else kind)
-                self.send_header("Content-Length", str(len(text)))  # type: ignore[arg-type]  # bytes in both cases
-                self.end_headers()
-                self.wfile.write(text)  # type: ignore[arg-type]  # bytes in both cases
+                if isinstance(body, int):
+                    return send(handler, REFUSED, body, Content_Type="application/json")
+                send(handler, body, Content_Type=kind)
 
-            def do_GET(self) -> None:
-                self.send_error(404)
+            server.answer = answer
+            return server.url, seen
 
-            def log_message(self, *_: Any) -> None:
-                """Say nothing."""
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Turns)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_address[1]}", seen
-
-    yield make
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield make
 
 
 def rows(*items: dict[str, Any]) -> bytes:

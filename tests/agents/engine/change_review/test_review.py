@@ -63,6 +63,16 @@ def reviewing(tmp_path, said, before=None, after=None):
         yield replace(context, provider=lambda persona: provider, runner=runner), base, head, model, bench
 
 
+def reviewed(tmp_path, said, before=None, after=None, run_suites=False, **context):
+    """Review the change; gives the review and the model."""
+    with reviewing(tmp_path, said, before, after) as (made, base, head, model, _):
+        return review_change(replace(made, **context), base, head, run_suites=run_suites), model
+
+
+def bandit(root, paths, decided):
+    return run_gates(root, tools=["bandit"], paths=paths)
+
+
 def remarks(*said):
     return json.dumps({"change": "c", "remarks": list(said)})
 
@@ -88,8 +98,7 @@ def test_a_remark_whose_test_fails_after_the_change_alone_is_proven(tmp_path):
 def test_its_own_test_refutes_a_remark(tmp_path):
     passes = "from shop.prices import first\n\n\ndef test_one():\n    assert first([1]) == 1\n"
     said = {"piece": remarks(REMARK), "check": TRUE, "proof": code("tests/test_review_1.py", passes)}
-    with reviewing(tmp_path, said) as (context, base, head, _, _bench):
-        review = review_change(context, base, head, run_suites=False)
+    review, _ = reviewed(tmp_path, said)
     assert review.findings == []
     assert review.dropped == {"its own test refutes it": 1}
 
@@ -98,8 +107,7 @@ def test_what_no_changed_line_says_or_the_model_does_not_stand_by_is_not_told(tm
     elsewhere = {**REMARK, "quote": "whole = sum(prices)"}
     doubted = json.dumps({"because": "callers never pass an empty list", "true": False})
     said = {"piece": remarks(elsewhere, REMARK, {**REMARK, "quote": ""}), "check": doubted}
-    with reviewing(tmp_path, said) as (context, base, head, _, _bench):
-        review = review_change(context, base, head, run_suites=False)
+    review, _ = reviewed(tmp_path, said)
     assert review.findings == []
     assert review.dropped == {"it quotes no changed line": 2, "asked again, it is not true": 1}
 
@@ -108,16 +116,14 @@ def test_a_check_that_went_away_is_told_of_the_line_that_is_gone(tmp_path):
     gone = BEFORE.replace("    if discount is not None:\n        whole -= whole * discount / 100\n", "")
     lost = {**REMARK, "quote": "if discount is not None:", "problem": "The discount is not taken off any more."}
     said = {"piece": remarks(lost), "check": TRUE, "proof": "NO TEST: it is meant to be seen."}
-    with reviewing(tmp_path, said, after={"shop/prices.py": gone}) as (context, base, head, _, _bench):
-        (found,) = review_change(context, base, head, run_suites=False).findings
+    (found,) = reviewed(tmp_path, said, after={"shop/prices.py": gone})[0].findings
     assert (found.removed, found.line, found.strength) == (True, 7, "believed")
 
 
 @pytest.mark.bubblewrap
 def test_a_test_of_the_project_that_the_change_breaks_is_told_without_asking_anybody(tmp_path):
     tests = {"tests/test_prices.py": PROOF}
-    with reviewing(tmp_path, {}, before=tests) as (context, base, head, model, _bench):
-        review = review_change(context, base, head)
+    review, model = reviewed(tmp_path, {}, before=tests, run_suites=True)
     (found,) = review.findings
     assert (found.strength, found.line, found.quote) == ("proven", 14, "return prices[0]")
     assert "tests/test_prices.py::test_no_prices" in found.text
@@ -127,22 +133,16 @@ def test_a_test_of_the_project_that_the_change_breaks_is_told_without_asking_any
 def test_scanners_count_on_changed_lines_only_and_only_what_is_new(tmp_path):
     old = "import subprocess\n\n\ndef run(word):\n    return subprocess.run(word, shell=True)\n"
     new = old + "\n\ndef size(text):\n    return eval(text)\n"
-    with reviewing(
-        tmp_path, {}, before={"shop/run.py": old}, after={"shop/run.py": new.replace("run(word):", "run(word, *_):")}
-    ) as (context, base, head, _, _bench):
-        gates = lambda root, paths, decided: run_gates(root, tools=["bandit"], paths=paths)  # noqa: E731
-        review = review_change(replace(context, gates=gates), base, head, run_suites=False)
+    after = {"shop/run.py": new.replace("run(word):", "run(word, *_):")}
+    review, _ = reviewed(tmp_path, {}, {"shop/run.py": old}, after, gates=bandit)
     assert [(one.line, one.quote, one.strength) for one in review.findings] == [(9, "return eval(text)", "found")]
     assert "B307" in review.findings[0].evidence[0]
 
 
 def test_a_weakness_that_the_change_moves_is_told_with_the_place_it_came_from(tmp_path):
     code = "import subprocess\n\n\ndef run(word):\n    return subprocess.run(word, shell=True)\n"
-    with reviewing(
-        tmp_path, {}, before={"shop/run.py": code}, after={"shop/run.py": "", "shop/shell.py": "\n" + code}
-    ) as (context, base, head, _, _bench):
-        gates = lambda root, paths, decided: run_gates(root, tools=["bandit"], paths=paths)  # noqa: E731
-        review = review_change(replace(context, gates=gates), base, head, run_suites=False)
+    after = {"shop/run.py": "", "shop/shell.py": "\n" + code}
+    review, _ = reviewed(tmp_path, {}, {"shop/run.py": code}, after, gates=bandit)
     evidence = [one.evidence[0] for one in review.findings if "B602" in one.evidence[0]]
     assert len(evidence) == 1
     assert evidence[0].endswith("after the change, moved here from shop/run.py:5.")
@@ -167,21 +167,18 @@ def test_orders_in_a_change_are_put_on_record_and_change_nothing(tmp_path):
 
 def test_names_that_nothing_defines_any_more_are_found_without_the_model(tmp_path):
     lost = BEFORE.replace("return whole\n", "return round_up(whole)\n")
-    with reviewing(tmp_path, {}, after={"shop/prices.py": lost}) as (context, base, head, _, _bench):
-        (found,) = review_change(context, base, head, run_suites=False).findings
+    (found,) = reviewed(tmp_path, {}, after={"shop/prices.py": lost})[0].findings
     assert (found.line, found.text, found.strength) == (9, "Nothing defines round_up.", "found")
 
 
 def test_a_change_of_comments_asks_no_model(tmp_path):
     words = BEFORE.replace('"""Prices."""', '"""Prices."""\n\n# of a shop')
-    with reviewing(tmp_path, {}, after={"shop/prices.py": words}) as (context, base, head, model, _bench):
-        review = review_change(context, base, head, run_suites=False)
+    review, model = reviewed(tmp_path, {}, after={"shop/prices.py": words})
     assert (review.pieces, model.prompts) == (0, [])
 
 
 def test_a_reply_that_cannot_be_read_tells_nothing(tmp_path):
-    with reviewing(tmp_path, {"piece": "I approve."}) as (context, base, head, _, _bench):
-        review = review_change(context, base, head, run_suites=False)
+    review, _ = reviewed(tmp_path, {"piece": "I approve."})
     assert (review.findings, review.dropped) == ([], {"the reply could not be read": 1})
 
 
@@ -191,7 +188,6 @@ def test_the_part_of_a_change_that_breaks_tests_is_found_by_taking_it_back(tmp_p
         "tests/test_prices.py": "from shop.prices import total\n\n\ndef test_all():\n    assert total([100]) == 100\n"
     }
     other = AFTER.replace("discount=None", "discount=10")  # no trace goes through the line of a default
-    with reviewing(tmp_path, {}, before=tests, after={"shop/prices.py": other}) as (context, base, head, _, _bench):
-        (found,) = review_change(context, base, head).findings
+    (found,) = reviewed(tmp_path, {}, before=tests, after={"shop/prices.py": other}, run_suites=True)[0].findings
     assert (found.line, found.quote) == (4, "def total(prices, discount=10):")
     assert found.evidence[-1] == "They pass, or most of them, when this part of the change is taken back."

@@ -26,19 +26,8 @@ TEST, MORE = "tests/test_grade.py", "tests/test_grade_more.py"
 
 @pytest.fixture
 def bench(tmp_path):
-    made = Bench(
-        tmp_path, {"tester-module": code(TEST, SOME), "tester-module-again": code(MORE, REST)}, task(key="TESTS")
-    )
-    made.repository.ensure("Test")
-    return made
-
-
-def add(bench, files):
-    base = bench.repository.head()
-    tree = bench.repository.worktree("start", base)
-    tree.write(files)
-    bench.repository.fast_forward(tree.commit(base, "Start", "", {}))
-    bench.repository.remove("start")
+    replies = {"tester-module": code(TEST, SOME), "tester-module-again": code(MORE, REST)}
+    return Bench(tmp_path, replies, task(key="TESTS"))
 
 
 def written(bench, module="shop.grade", **options):
@@ -46,41 +35,36 @@ def written(bench, module="shop.grade", **options):
         return write_tests(context, module, **options)
 
 
-def prompts(bench, step):
-    return [e["blobs"]["prompt"] for e in bench.event_log.of("thought") if e["payload"]["step"] == step]
-
-
 @pytest.mark.bubblewrap
 def test_it_goes_on_until_the_figure_is_met_and_then_stops(bench):
-    add(bench, {"shop/grade.py": MODULE, "shop/__init__.py": ""})
+    bench.start_with({"shop/grade.py": MODULE, "shop/__init__.py": ""})
     found = written(bench)
     assert (found.met, found.rounds, sorted(found.files)) == (True, 2, [TEST, MORE])
     assert found.covered.branches == found.covered.lines == 100.0
     assert found.before.lines == 0.0
     assert 0 < found.noticed <= found.mutants
-    (asked,) = prompts(bench, "module-again")
+    (asked,) = bench.prompts("module-again")
     assert "3:         raise ValueError('negative')" in asked[-1]
-    assert bench.repository.files(bench.repository.head()) == [
-        ".gitignore",
-        "README.md",
-        "shop/__init__.py",
-        "shop/grade.py",
-    ]
+    there = ".gitignore README.md shop/__init__.py shop/grade.py".split()
+    assert bench.repository.files(bench.repository.head()) == there
+    assert [event["summary"] for event in bench.event_log.of("file.diff")] == [f"{TEST} +6 −0", f"{MORE} +12 −0"]
+    assert len([event for event in bench.event_log.of("cmd") if event.get("outcome") == "ok"]) == 2
+    assert [event["payload"]["branch"] for event in bench.event_log.of("coverage.result")][-1] == 100.0
 
 
 @pytest.mark.bubblewrap
 def test_tests_that_fail_are_corrected_from_their_trace(bench):
-    add(bench, {"shop/grade.py": MODULE})
+    bench.start_with({"shop/grade.py": MODULE})
     bench.replies |= {"tester-module": code(TEST, WRONG), "tester-module-again": code(TEST, REST)}
     found = written(bench)
     assert (found.met, found.problem) == (True, "")
-    (asked,) = prompts(bench, "module-again")
+    (asked,) = bench.prompts("module-again")
     assert "assert 'B' == 'A'" in asked[-1]
 
 
 @pytest.mark.bubblewrap
 def test_a_target_that_was_not_met_is_said_with_what_passes(bench):
-    add(bench, {"shop/grade.py": MODULE})
+    bench.start_with({"shop/grade.py": MODULE})
     found = written(bench, rounds=1)
     assert (found.met, list(found.files), found.passed) == (False, [TEST], 1)
     assert found.covered.branches < 80.0
@@ -88,7 +72,7 @@ def test_a_target_that_was_not_met_is_said_with_what_passes(bench):
 
 @pytest.mark.bubblewrap
 def test_tests_that_never_pass_are_not_handed_out(bench):
-    add(bench, {"shop/grade.py": MODULE})
+    bench.start_with({"shop/grade.py": MODULE})
     bench.replies["tester-module"] = code(TEST, WRONG)
     found = written(bench, rounds=1)
     assert (found.met, found.files) == (False, {})
@@ -97,7 +81,7 @@ def test_tests_that_never_pass_are_not_handed_out(bench):
 
 @pytest.mark.bubblewrap
 def test_what_is_covered_already_asks_no_model(bench):
-    add(bench, {"shop/grade.py": MODULE, TEST: REST})
+    bench.start_with({"shop/grade.py": MODULE, TEST: REST})
     found = written(bench)
     assert (found.met, found.files, found.rounds) == (True, {}, 0)
     assert bench.event_log.of("thought") == []
@@ -106,7 +90,7 @@ def test_what_is_covered_already_asks_no_model(bench):
 @pytest.mark.bubblewrap
 def test_a_marker_in_the_module_hides_nothing(bench):
     hidden = MODULE.replace("if points < 0:", "if points < 0:  # pragma: no cover")
-    add(bench, {"shop/grade.py": hidden, TEST: SOME})
+    bench.start_with({"shop/grade.py": hidden, TEST: SOME})
     bench.replies["tester-module"] = code(MORE, SOME)
     with bench.context() as context:
         assert write_tests(context, "shop/grade.py", rounds=1).before.branches < 80.0
@@ -114,7 +98,7 @@ def test_a_marker_in_the_module_hides_nothing(bench):
 
 @pytest.mark.bubblewrap
 def test_tests_that_are_there_are_not_written_over(bench):
-    add(bench, {"shop/grade.py": MODULE, TEST: SOME})
+    bench.start_with({"shop/grade.py": MODULE, TEST: SOME})
     bench.replies |= {"tester-again": code(MORE, REST)}  # the first answer names the file that is there
     found = written(bench)
     assert (found.met, list(found.files)) == (True, [MORE])
@@ -122,14 +106,14 @@ def test_tests_that_are_there_are_not_written_over(bench):
 
 @pytest.mark.bubblewrap
 def test_on_a_suite_that_fails_nothing_is_built(bench):
-    add(bench, {"shop/grade.py": MODULE, TEST: WRONG})
+    bench.start_with({"shop/grade.py": MODULE, TEST: WRONG})
     with pytest.raises(SuiteFails, match="1 failed"):
         written(bench)
 
 
 @pytest.mark.bubblewrap
 def test_tests_that_pass_are_kept_when_others_of_the_same_answer_fail(bench):
-    add(bench, {"shop/grade.py": MODULE})
+    bench.start_with({"shop/grade.py": MODULE})
     wrong = "\n\ndef test_wrong():\n    assert grade(75) == 'A'\n"
     bench.replies["tester-module"] = code(TEST, REST + wrong)
     found = written(bench)
@@ -140,20 +124,11 @@ def test_tests_that_pass_are_kept_when_others_of_the_same_answer_fail(bench):
 
 @pytest.mark.bubblewrap
 def test_a_model_that_goes_away_costs_nothing_that_passes_already(bench):
-    add(bench, {"shop/grade.py": MODULE})
+    bench.start_with({"shop/grade.py": MODULE})
     del bench.replies["tester-module-again"]
     found = written(bench)
     assert (found.met, found.passed) == (False, 1)
     assert "tester-module-again.md is missing" in found.problem
-
-
-@pytest.mark.bubblewrap
-def test_each_run_and_each_file_is_on_record(bench):
-    add(bench, {"shop/grade.py": MODULE})
-    written(bench)
-    assert [event["summary"] for event in bench.event_log.of("file.diff")] == [f"{TEST} +6 −0", f"{MORE} +12 −0"]
-    assert len([event for event in bench.event_log.of("cmd") if event.get("outcome") == "ok"]) == 2
-    assert [event["payload"]["branch"] for event in bench.event_log.of("coverage.result")][-1] == 100.0
 
 
 def test_a_module_is_named_by_dots_or_by_path_and_an_unknown_one_is_refused_with_what_there_is():
@@ -193,10 +168,10 @@ def test_the_target_is_met_by_more_than_it_or_by_all(lines, branches, target, me
 
 @pytest.mark.bubblewrap
 def test_failures_and_what_is_not_covered_are_shown_together(bench):
-    add(bench, {"shop/grade.py": MODULE})
+    bench.start_with({"shop/grade.py": MODULE})
     bench.replies["tester-module"] = code(TEST, f"{SOME}\n\n{WRONG.removeprefix(HEAD)}")
     assert written(bench).met
-    (asked,) = prompts(bench, "module-again")
+    (asked,) = bench.prompts("module-again")
     assert "assert 'B' == 'A'" in asked[-1]
     assert "Those that pass cover" in asked[-1]
     assert "3:         raise ValueError('negative')" in asked[-1]
@@ -205,17 +180,17 @@ def test_failures_and_what_is_not_covered_are_shown_together(bench):
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("label", ["python", ""])
 def test_a_fence_without_a_path_is_the_file_that_was_asked_for(bench, label):
-    add(bench, {"shop/grade.py": MODULE})
+    bench.start_with({"shop/grade.py": MODULE})
     bench.replies["tester-module"] = f"The tests:\n\n```{label}\n{SOME}{REST.removeprefix(HEAD)}```\n"
     found = written(bench)
     assert (found.met, list(found.files)) == (True, [TEST])
-    assert f"into {TEST}." in prompts(bench, "module")[0][-1]
+    assert f"into {TEST}." in bench.prompts("module")[0][-1]
     assert not bench.event_log.of("error")
 
 
 @pytest.mark.bubblewrap
 def test_a_suspected_bug_of_the_module_is_reported_and_its_test_left_out(bench):
-    add(bench, {"shop/grade.py": MODULE})
+    bench.start_with({"shop/grade.py": MODULE})
     bench.replies |= {
         "tester-module": code(TEST, f"{SOME}\n\n{WRONG.removeprefix(HEAD)}"),
         "tester-module-again": "Suspected bug: grade(75) is B, its name promises A",

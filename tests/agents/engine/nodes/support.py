@@ -1,18 +1,22 @@
 """A task graph on real parts (git, sandbox, model protocol) with its rows kept in memory."""
 
 import hashlib
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agents.context.knowledge import Knowledge
-from agents.engine.contracts import OverBudget, TaskContext, TaskLimits
+from agents.engine.ask import Question
+from agents.engine.contracts import TaskContext, TaskLimits
 from agents.engine.graph import RECURSION_LIMIT, build_graph
 from agents.engine.state import start_state
+from agents.engine.waiting import Waiting
 from agents.events.base import COLUMNS, EventKind
 from agents.events.effects import Announcement, EffectFailed
 from agents.events.log import EventPosition, Spent
@@ -21,6 +25,7 @@ from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
 from agents.memory.base import Lesson, NoLessons, Showing
 from agents.outside.engaged import Engaged
+from agents.personas import CODER
 from agents.workspace.repository import Repository
 from sandbox.packages import PackageSupply
 from sandbox.registry import open_backend
@@ -159,6 +164,9 @@ def code(path: str, text: str, words: str = "Here it is.") -> str:
     return f"{words}\n\n```python path={path}\n{text}\n```\n"
 
 
+TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
+GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
+BAD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a - b")
 DIAGNOSIS = "## Diagnosis\nCause: {cause}\nEvidence: assert\nHypothesis: it will pass\nPlan: change it\n"
 
 
@@ -250,6 +258,30 @@ class Bench:
                 if context.outside:
                     context.outside.close()
 
+    def git(self, *argv: str, check: bool = True) -> str:
+        """What git prints in the repository."""
+        done = subprocess.run(["git", *argv], cwd=self.repository.root, capture_output=True, text=True, check=check)
+        return done.stdout
+
+    def prompts(self, step: str) -> list[list[str]]:
+        """The turns of each question that this step asked a model."""
+        thoughts = self.event_log.of("thought")
+        return [event["blobs"]["prompt"] for event in thoughts if event["payload"].get("step") == step]
+
+    def last_turns(self, step: str) -> list[str]:
+        """The newest turn of each question that this step asked."""
+        return [prompt[-1] for prompt in self.prompts(step)]
+
+    def waits(self, match: str = "") -> dict[str, Any]:
+        """Run until a person has to answer, and return the newest question."""
+        with pytest.raises(Waiting, match=match or None):
+            self.run()
+        return self.task_store.questions[-1] if self.task_store.questions else {}
+
+    def answer(self, verdict: str) -> None:
+        """Answer the newest question."""
+        self.task_store.answers[self.task_store.questions[-1]["subject"]] = verdict
+
     def run(self) -> dict[str, Any]:
         """Run, or resume where an earlier run() stopped."""
         with self.context() as context:
@@ -257,6 +289,12 @@ class Bench:
             config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": RECURSION_LIMIT}
             start = None if graph.get_state(config).tasks else start_state(self.task)
             return graph.invoke(start, config, context=context, durability="sync")
+
+
+def question(event_log: MemoryEventLog, runner: ModelRunner, provider: Any, messages: Any, **parts: Any) -> Question:
+    """A question of the coder, outside of any task."""
+    usual = {"limits": TaskLimits(), "persona": CODER, "step": "code", "key": "k"}
+    return Question(event_log=event_log, runner=runner, provider=provider, messages=messages, **usual | parts)
 
 
 def task(**changes: Any) -> dict[str, Any]:
@@ -275,4 +313,7 @@ def task(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-__all__ = ["APPROVED", "DIAGNOSIS", "Bench", "Crash", "MemoryEventLog", "OverBudget", "clean_gates", "code", "task"]
+__all__ = [
+    *("APPROVED", "BAD", "DIAGNOSIS", "GOOD", "TESTS"),
+    *("Bench", "Crash", "MemoryEventLog", "clean_gates", "code", "question", "task"),
+]

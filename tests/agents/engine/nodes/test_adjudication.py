@@ -4,10 +4,9 @@ import pytest
 
 from agents.engine.nodes import reviewer
 from agents.replies.jsonish import parse_json
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, TESTS, Bench, code, task
 
 pytestmark = pytest.mark.bubblewrap
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 BAD = code("calc.py", "def add(a, b):\n    return a - b")
 STILL_BAD = code("calc.py", "def add(a, b):\n    return -b + a")
 GOOD = code("calc.py", "def add(a, b):\n    return a + b")
@@ -18,10 +17,6 @@ BLAMES = DIAGNOSIS.format(cause="test_sum is wrong: FR-01 wants a difference")
 def bench(tmp_path):
     replies = {"tester-tests": TESTS, "coder-code": BAD, "coder-repair": BLAMES, "reviewer-review": APPROVED}
     return Bench(tmp_path, replies, task(), switched_off=frozenset({"mutation"}))
-
-
-def prompts_of(bench, step):
-    return [event["blobs"]["prompt"] for event in bench.event_log.of("thought") if event["payload"]["step"] == step]
 
 
 def refusals(bench):
@@ -38,7 +33,7 @@ def test_tests_that_stand_under_code_that_passes_do_not_make_the_code_wrong(benc
     (judged,) = bench.event_log.of("adjudication")
     assert judged["summary"] == "The tests stand: so says FR-01"
     assert judged["payload"]["verdict"] == "neither"
-    assert "Verdict: neither - the tests stand" in prompts_of(bench, "adjudicate")[0][-1]
+    assert "Verdict: neither - the tests stand" in bench.prompts("adjudicate")[0][-1]
 
 
 def test_a_test_called_wrong_without_a_correction_is_asked_for_and_else_stands(bench):
@@ -49,7 +44,7 @@ def test_a_test_called_wrong_without_a_correction_is_asked_for_and_else_stands(b
     (judged,) = bench.event_log.of("adjudication")
     assert judged["summary"].startswith("The tests stand: it brought no usable correction")
     assert judged["payload"]["verdict"] == "neither"
-    assert "The tester holds the test to be right" not in prompts_of(bench, "code")[-1][-1]
+    assert "The tester holds the test to be right" not in bench.prompts("code")[-1][-1]
 
 
 def test_an_adjudication_without_a_verdict_is_asked_for_again(bench):
@@ -95,13 +90,13 @@ def test_tests_that_came_with_the_task_are_not_disputed(bench):
 def test_tester_and_coder_are_told_alike_who_writes_tests_and_that_a_test_may_be_disputed(bench):
     bench.replies |= {"tester-adjudicate": "Verdict: code\nReason: 2 + 3 is 5", "coder-code-a2": GOOD}
     bench.run()
-    tester, coder = prompts_of(bench, "tests")[0][0], prompts_of(bench, "code")[0][0]
+    tester, coder = bench.prompts("tests")[0][0], bench.prompts("code")[0][0]
     assert "its docstring begins with the key of the requirement that states the rule" in tester
     assert "You alone write tests, also those that the task asks for: " in tester
     assert "Write no tests: those that the task asks for are written." in coder
     assert (
         "A test that contradicts the requirement, asks for more or fails in its own set-up: name it"
-        in prompts_of(bench, "repair")[0][-1]
+        in bench.prompts("repair")[0][-1]
     )
 
 
@@ -122,7 +117,7 @@ def test_the_tester_is_asked_below_the_material_and_sees_of_the_code_what_one_ca
     bench.start_with({"tests/test_calc.py": there, "calc.py": "ZERO = 0\n"})
     bench.replies |= {"tester-adjudicate": "Verdict: code\nReason: 2 + 3 is 5", "coder-code-a2": GOOD}
     bench.run()
-    asked = prompts_of(bench, "adjudicate")[0][-1]
+    asked = bench.prompts("adjudicate")[0][-1]
     assert "return a - b" not in asked
     places = [asked.index(part) for part in ("-1 == 5", "def add(a, b)", "The test files as they are now:", "Verdict:")]
     assert places == sorted(places)
@@ -137,8 +132,11 @@ def test_the_coder_is_shown_the_corrected_test_alone_and_why_it_changed(bench):
     bench.replies["tester-adjudicate"] = f"Verdict: test\nReason: test_sum: 2 + 3 is 5, says FR-01\n\n{right}"
     bench.replies["coder-repair-2"] = DIAGNOSIS.format(cause="minus for plus") + GOOD
     assert bench.run()["verdict"] == "merged"
-    told = prompts_of(bench, "repair")[-1][-1].partition("The tests that your code must pass changed.")[2]
+    first, last = bench.prompts("repair")
+    assert "add(2, 3) == -1" in last[1], "the conversation begins with the test as it was"
+    assert "As they are now" not in first[-1]
+    told = last[-1].partition("The tests that your code must pass changed.")[2]
     assert "Why: test_sum: 2 + 3 is 5, says FR-01\n" in told
-    assert "assert add(2, 3) == 5" in told
+    assert "assert add(2, 3) == 5" in told.partition("As they are now")[2]
     assert "nothing and nothing" not in told
     assert "not shown: test_none" in told

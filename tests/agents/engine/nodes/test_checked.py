@@ -26,17 +26,13 @@ def bench(tmp_path):
     return bench
 
 
-def prompts_of(bench, step):
-    return [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["payload"]["step"] == step]
-
-
 def test_a_broken_link_goes_to_the_coder_and_no_test_is_asked_for(bench):
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="a wrong name") + page(GOOD)
     assert bench.run()["verdict"] == "merged"
     assert bench.merged("README.md") == GOOD
-    assert "README.md\nline 3: the link GONE.md leads to GONE.md" in prompts_of(bench, "repair")[0]
+    assert "README.md\nline 3: the link GONE.md leads to GONE.md" in bench.last_turns("repair")[0]
     assert not [event for event in bench.event_log.of("thought") if event["role"] == "tester"]
-    assert "Checked instead of tested: README.md." in prompts_of(bench, "review")[0]
+    assert "Checked instead of tested: README.md." in bench.last_turns("review")[0]
     assert [event["outcome"] for event in bench.event_log.of("test.result")] == ["fail", "ok"]
 
 
@@ -50,7 +46,7 @@ def test_tests_that_the_repository_has_run_too(bench):
 def test_code_that_such_a_task_brings_is_sent_back(bench):
     bench.replies |= {"coder-code": page(GOOD) + code("calc.py", "A = 1"), "coder-again": page(GOOD)}
     assert bench.run()["verdict"] == "merged"
-    assert "calc.py: This file is read-only in this step" in prompts_of(bench, "code")[-1]
+    assert "calc.py: This file is read-only in this step" in bench.last_turns("code")[-1]
     assert not bench.merged("calc.py")
 
 
@@ -75,6 +71,6 @@ def test_without_a_reviewer_a_file_that_no_check_knows_is_reviewed_all_the_same(
 
     monkeypatch.setattr(bench, "context", unreviewed)
     assert bench.run()["verdict"] == "merged"
-    asked = prompts_of(bench, "review")
+    asked = bench.last_turns("review")
     assert bool(asked) is (path == "logo.svg")
     assert not asked or "the reviewer judges alone: logo.svg" in asked[0]

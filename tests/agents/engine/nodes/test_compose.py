@@ -12,7 +12,6 @@ from agents.engine import graph
 from agents.engine.nodes.compose import DEBUG_ROUNDS, compose
 from agents.engine.state import TaskState, start_state, updated
 from agents.fragments.assembler import assemble
-from agents.fragments.blueprint import read_blueprint
 from agents.fragments.planned import plan_of, task_fields
 from sandbox.packages import PackageSupply
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code
@@ -39,9 +38,7 @@ def replies() -> dict[str, str]:
 
 
 def bench_of(folder: Path, index: LocalIndex, said: dict[str, str]) -> Bench:
-    read, problems = read_blueprint(crm.blueprint())
-    assert read is not None, problems
-    row = plan_of(read, [ROW])["tasks"][0]
+    row = plan_of(crm.whole(), [ROW])["tasks"][0]
     task: dict[str, Any] = row | {"note": "", "generation": 1, "requirements": [ROW]} | task_fields(row["blueprint"])
     return Bench(folder, said, task, supply=PackageSupply(folder / "packages", index=index.python))
 
@@ -56,11 +53,7 @@ def composed(bench: Bench, strategy: str = "first", **changes: Any) -> TaskState
 
 def asked(bench: Bench, step: str) -> list[str]:
     """The prompts of the questions for this step, system prompts included."""
-    return [
-        "\n".join(event["blobs"]["prompt"])
-        for event in bench.event_log.of("thought")
-        if event["payload"]["step"] == step
-    ]
+    return ["\n".join(prompt) for prompt in bench.prompts(step)]
 
 
 LOOP = crm.LOGIC["find_customers"].replace("    return", "    while True:\n        pass\n    return")
@@ -102,9 +95,7 @@ def test_failures_go_to_the_debugger_with_code_and_error_alone_and_its_code_is_m
 
 
 def test_a_page_that_fails_in_the_tests_is_repaired_by_the_ordinary_coder(tmp_path: Path, index: LocalIndex) -> None:
-    blueprint = read_blueprint(crm.blueprint())[0]
-    assert blueprint is not None
-    app = assemble(blueprint, crm.LOGIC, crm.UI)["app.py"]
+    app = assemble(crm.whole(), crm.LOGIC, crm.UI)["app.py"]
     broken = crm.UI["customers"].replace('["customers"]', '["clients"]')
     said = replies() | {
         "ui_composer-ui-customers": crm.fenced(broken),

@@ -7,14 +7,11 @@ import pytest
 
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.consent import reaching
-from agents.engine.waiting import Waiting
 from agents.firewall.base import FirewallVerdict
 from agents.languages.registry import language
 from tests.agents.engine.nodes import support
-from tests.agents.engine.nodes.support import APPROVED, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, GOOD, TESTS, Bench, code, task
 
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
-GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
 REACHES = code(
     "calc.py",
     "import subprocess\n\n\ndef add(a: int, b: int) -> int:\n    return a + b\n\n\ndef run(words: "
@@ -27,35 +24,29 @@ pytestmark = pytest.mark.usefixtures("quiet_sandbox")
 @pytest.fixture
 def bench(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(support, "TaskContext", partial(TaskContext, asks_about_reach=True))
-    return Bench(
-        tmp_path,
-        {"tester-tests": TESTS, "coder-code": REACHES, "reviewer-review": APPROVED, "coder-findings": GOOD},
-        task(),
-    )
+    replies = {"tester-tests": TESTS, "coder-code": REACHES, "reviewer-review": APPROVED, "coder-findings": GOOD}
+    return Bench(tmp_path, replies, task())
 
 
 def test_programs_and_network_reach_outside_tests_and_sums_do_not():
     run = "import subprocess\n\n\ndef go(words):\n    subprocess.run(words)\n"
-    assert set(
-        reaching({"a.py": run, "b.py": "print(1)\n", "tests/test_a.py": run, "notes.md": run}, language().is_test)
-    ) == {"a.py"}
-    assert "subprocess" in reaching({"a.py": run}, language().is_test)["a.py"][0]
+    files = {"a.py": run, "b.py": "print(1)\n", "tests/test_a.py": run, "notes.md": run}
+    found = reaching(files, language().is_test)
+    assert set(found) == {"a.py"}
+    assert "subprocess" in found["a.py"][0]
 
 
 def test_it_waits_for_the_yes_and_then_merges(bench: Bench) -> None:
-    with pytest.raises(Waiting, match="effect_consent"):
-        bench.run()
-    question = bench.task_store.questions[-1]
+    question = bench.waits("effect_consent")
     assert question["kind"] == "gate"
     assert "calc.py: subprocess.run" in question["why"]
-    bench.task_store.answers[question["subject"]] = "approved"
+    bench.answer("approved")
     assert bench.run()["verdict"] == "merged"
 
 
 def test_a_no_sends_the_coder_back_to_do_without_it(bench: Bench) -> None:
-    with pytest.raises(Waiting):
-        bench.run()
-    bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "rejected"
+    bench.waits()
+    bench.answer("rejected")
     assert bench.run()["verdict"] == "merged"
     assert "subprocess" not in bench.merged("calc.py")
 
@@ -81,8 +72,7 @@ def test_what_the_guard_model_doubts_waits_for_a_person_before_it_runs(
 ) -> None:
     monkeypatch.setattr(support, "TaskContext", partial(TaskContext, guard=Doubtful()))
     bench.replies["coder-code"] = GOOD
-    with pytest.raises(Waiting, match="guard_model"):
-        bench.run()
+    bench.waits("guard_model")
     assert not bench.event_log.of("cmd")
     bench.task_store.answers = type("Always", (dict,), {"get": lambda self, key, default=None: "approved"})()
     assert bench.run()["verdict"] == "merged"

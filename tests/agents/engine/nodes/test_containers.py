@@ -38,9 +38,7 @@ def test_the_last_lines_of_a_build_go_to_the_coder_without_secrets(bench):
     answers(bench, ContainerReport("failed", "the build failed", f"cat: /gone: No such file\n{key}"), GOOD)
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="gone") + reply(FILE.replace("12", "13"))
     assert bench.run()["verdict"] == "merged"
-    (prompt,) = [
-        event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["payload"]["step"] == "repair"
-    ]
+    (prompt,) = bench.last_turns("repair")
     assert "cat: /gone: No such file" in prompt
     assert key not in prompt
     first, *_, last = bench.event_log.of("container.tried")

@@ -25,18 +25,13 @@ def bench(tmp_path: Path, quiet_sandbox: None) -> Bench:
     return Bench(tmp_path, replies, task(description="`add` returns the sum"))
 
 
-def prompts(bench: Bench, step: str) -> list[str]:
-    thoughts = bench.event_log.of("thought")
-    return [event["blobs"]["prompt"][-1] for event in thoughts if event["payload"]["step"] == step]
-
-
 @pytest.mark.parametrize("reply", [RIGHT, EDIT.format("half(a) - b", "a + b")])
 def test_one_function_of_a_long_file_is_changed_and_the_rest_stays_byte_for_byte(bench: Bench, reply: str) -> None:
     bench.start_with({"calc.py": MODULE})
     bench.replies["coder-code"] = code("calc.py", reply)
     assert bench.run()["verdict"] == "merged"
     assert bench.merged("calc.py").encode() == MODULE.replace(WRONG, RIGHT).encode()
-    (told,) = prompts(bench, "code")
+    (told,) = bench.last_turns("code")
     assert "calc.py: long; send only what changes" in told
     assert "Parts of calc.py, a file of " in told
     assert WRONG in told
@@ -49,7 +44,7 @@ def test_a_repair_of_a_long_file_shows_the_function_as_edits_left_it(bench: Benc
     bench.replies["coder-code"] = code("calc.py", first)
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="times") + code("calc.py", RIGHT)
     assert bench.run()["verdict"] == "merged"
-    (told,) = prompts(bench, "repair")
+    (told,) = bench.last_turns("repair")
     shown = told.partition(CODE_NOW)[2]
     assert "def add(a, b):\n    return half(a) * b\n```" in shown
     assert "helper_" not in shown
@@ -61,7 +56,7 @@ def test_a_repair_shows_a_short_file_whole_where_a_reply_held_a_part_of_it(bench
     bench.replies["coder-code"] = code("calc.py", EDIT.format("half(a) - b", "half(a) * b"))
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="times") + code("calc.py", short.replace(WRONG, RIGHT))
     assert bench.run()["verdict"] == "merged"
-    (told,) = prompts(bench, "repair")
+    (told,) = bench.last_turns("repair")
     assert short.replace("- b", "* b") in told.partition(CODE_NOW)[2]
 
 
@@ -69,7 +64,7 @@ def test_a_repair_does_not_repeat_a_file_that_the_reply_wrote_whole(bench: Bench
     bench.replies["coder-code"] = code("calc.py", WRONG.replace("half(a)", "a"))
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="minus") + code("calc.py", RIGHT)
     assert bench.run()["verdict"] == "merged"
-    assert CODE_NOW not in prompts(bench, "repair")[0]
+    assert CODE_NOW not in bench.last_turns("repair")[0]
 
 
 def test_of_a_long_function_a_repair_shows_the_lines_around_what_changed(bench: Bench) -> None:
@@ -78,7 +73,7 @@ def test_of_a_long_function_a_repair_shows_the_lines_around_what_changed(bench: 
     bench.replies["coder-code"] = code("calc.py", EDIT.format("a - b", "a * b"))
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="times") + code("calc.py", EDIT.format("a * b", "a + b"))
     assert bench.run()["verdict"] == "merged"
-    shown = prompts(bench, "repair")[0].partition(CODE_NOW)[2]
+    shown = bench.last_turns("repair")[0].partition(CODE_NOW)[2]
     assert "def add(a, b):\n    a = a + 0 - 0\n" in shown
     assert "\n…\n    a = a + 54 - 54\n" in shown
     assert "    return a * b\n" in shown

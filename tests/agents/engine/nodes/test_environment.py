@@ -2,18 +2,14 @@
 
 import pytest
 
-from agents.engine.waiting import Waiting
 from agents.languages.python import language
 from sandbox.inside.services import program
 from sandbox.services import Service
 from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, BAD, DIAGNOSIS, GOOD, TESTS, Bench, code, task
 from tests.needs import missing
 
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
-GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
-BAD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a - b")
 EQUAL = """class Number(int):
     __hash__ = int.__hash__
 
@@ -105,9 +101,8 @@ def test_a_patched_runner_is_never_a_pass(bench):
 
 def test_an_equality_that_holds_for_everything_waits_for_a_person(bench):
     bench.replies |= {"coder-code": code("calc.py", EQUAL)}
-    with pytest.raises(Waiting, match="test_consent"):
-        bench.run()
-    (question,) = bench.task_store.questions
+    question = bench.waits("test_consent")
+    assert bench.task_store.questions == [question]
     assert "calls everything equal" in question["why"]
     assert not bench.merged("calc.py")
 
@@ -172,9 +167,8 @@ def with_old_test(bench):
 
 
 def test_a_test_that_passed_before_and_is_skipped_waits_for_a_person(with_old_test):
-    with pytest.raises(Waiting, match=f"change_consent: {LOST} passed before and did not run"):
-        with_old_test.run()
-    (question,) = with_old_test.task_store.questions
+    question = with_old_test.waits(f"change_consent: {LOST} passed before and did not run")
+    assert with_old_test.task_store.questions == [question]
     assert (question["kind"], question["payload"]["reasons"]) == (
         "test_change",
         [f"{LOST} passed before and did not run"],
@@ -184,8 +178,7 @@ def test_a_test_that_passed_before_and_is_skipped_waits_for_a_person(with_old_te
 
 def test_of_a_slow_suite_a_lost_test_is_noticed_before_the_merge(with_old_test):
     with_old_test.test_setup = TestSetup(passing=frozenset({LOST, "tests/test_gone.py::test_a"}), suite_seconds=600)
-    with pytest.raises(Waiting, match=LOST):
-        with_old_test.run()
+    with_old_test.waits(LOST)
 
 
 def test_a_person_s_no_sends_the_coder_back_to_have_lost_tests_run(with_old_test, monkeypatch):

@@ -11,12 +11,9 @@ from agents.events.log import Spent
 from agents.memory.base import Lesson, NoLessons, Track
 from agents.memory.chroma import ChromaLessons
 from agents.memory.weighing import SHOWN_FROM, state_of, weight
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, BAD, DIAGNOSIS, GOOD, TESTS, Bench, code, task
 from tests.agents.engine.states import state_with, with_parts
 
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
-GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
-BAD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a - b")
 STILL_BAD = DIAGNOSIS.format(cause="no idea") + code("calc.py", "def add(a: int, b: int) -> int:\n    return b - a")
 WHY = json.dumps({"cause": "add returned the difference a - b", "fix": "return a + b from add"})
 # The same test fails twice in other ways: two repairs, then another approach that passes.
@@ -33,10 +30,6 @@ FRESH = {
 bubblewrap = pytest.mark.bubblewrap
 
 
-def prompts(bench):
-    return [e["blobs"]["prompt"][-1] for e in bench.event_log.of("thought") if e["payload"]["step"] == "lesson"]
-
-
 @bubblewrap
 def test_a_fresh_approach_that_passes_teaches_what_was_wrong_with_the_one_before(tmp_path):
     bench = Bench(tmp_path, FRESH, task())
@@ -46,7 +39,7 @@ def test_a_fresh_approach_that_passes_teaches_what_was_wrong_with_the_one_before
     assert (kept.inferred, kept.reward, kept.attempt) == (True, 1.0, 4)
     assert kept.signature == bench.event_log.of("test.result")[2]["error_signature"]
     assert bench.event_log.of("memory.write")[0]["summary"].startswith("Inferred afterwards from 3 failed tries")
-    (asked,) = prompts(bench)
+    (asked,) = bench.last_turns("lesson")
     assert "-    return a * b" in asked
     assert "+    return a + b" in asked
     assert "assert 6 == 5" in asked
@@ -92,7 +85,7 @@ def test_with_too_few_tokens_left_nobody_is_asked(tmp_path):
     bench = Bench(tmp_path, FRESH, task(), limits=TaskLimits(task_tokens=1_000))
     bench.event_log.used = Spent(task_tokens=900)
     assert bench.run()["verdict"] == "merged"
-    assert prompts(bench) == []
+    assert bench.last_turns("lesson") == []
     assert "do not pay" in bench.event_log.of("memory.refused")[0]["summary"]
 
 
@@ -101,7 +94,7 @@ def test_with_too_few_tokens_left_nobody_is_asked(tmp_path):
 def test_without_memory_nobody_is_asked(tmp_path, options):
     bench = Bench(tmp_path, FRESH, task(), **options)
     assert bench.run()["verdict"] == "merged"
-    assert prompts(bench) == []
+    assert bench.last_turns("lesson") == []
 
 
 def state(files, before, **changes):

@@ -10,29 +10,16 @@ from agents.engine.nodes.lessons import failure_words
 from agents.memory.base import Lesson
 from agents.memory.choosing import find_lessons
 from agents.memory.chroma import ChromaLessons
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, BAD, DIAGNOSIS, GOOD, TESTS, Bench, code, task
 
 pytestmark = pytest.mark.usefixtures("mostly_quiet")
 
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
-GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
-BAD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a - b")
 REPLIES = {"tester-tests": TESTS, "reviewer-review": APPROVED, "coder-code": BAD}
 CURED = REPLIES | {"coder-repair": DIAGNOSIS.format(cause="minus for plus") + GOOD}
 
 
 def lesson(**changes):
-    made = Lesson(
-        id="known",
-        signature="",
-        cause="sums were differences",
-        fix="use plus",
-        reward=1.0,
-        project="test",
-        task="T-00",
-        run="0",
-        topic="Adding up numbers",
-    )
+    made = Lesson("known", "", "sums were differences", "use plus", 1.0, "test", "T-00", "0", topic="Adding up numbers")
     return replace(made, **changes)
 
 
@@ -40,27 +27,22 @@ def cures(store):
     return [one for one in store.all() if not one.worked]
 
 
-def test_a_cure_is_learned_with_its_failure_task_attempt_and_reward(tmp_path):
-    bench = Bench(tmp_path, CURED, task(title="Adding up"))
+def test_a_cure_is_learned_and_the_next_task_is_shown_it_and_judges_it_by_the_attempt_that_had_it(tmp_path):
+    bench = Bench(tmp_path / "first", CURED, task(title="Adding up"))
     bench.run()
-    kept = bench.lessons.kept[0]
+    (kept,) = bench.lessons.kept
     assert (kept.cause, kept.reward, kept.attempt) == ("minus for plus", 1.0, 2)
     assert kept.fix.startswith("change it")
     assert (kept.project, kept.run, kept.task, kept.topic) == ("test", "1", "T-01", "Adding up")
     assert kept.failure.startswith("AssertionError: assert")
     assert bench.event_log.of("memory.write")[0]["error_signature"] == kept.signature
-
-
-def test_what_was_shown_is_judged_by_the_attempt_that_had_it(tmp_path):
-    first = Bench(tmp_path / "first", CURED, task())
-    first.run()
-    again = Bench(tmp_path / "again", CURED, task(), lessons=first.lessons)
+    again = Bench(tmp_path / "again", CURED, task(), lessons=bench.lessons)
     again.run()
-    known = first.lessons.kept[0].id
-    assert [(one.lesson, one.attempt, one.passed) for one in again.lessons.showings] == [
-        (known, "test/1/T-01/1/2", True)
-    ]
-    assert again.event_log.of("memory.judged")[0]["payload"] == {"shown": [known], "passed": True}
+    assert again.event_log.of("memory.recall")[0]["payload"]["lessons"][0]["cause"] == "minus for plus"
+    assert "- minus for plus → change it" in again.last_turns("repair")[-1]
+    (shown,) = again.lessons.showings
+    assert (shown.lesson, shown.attempt, shown.passed) == (kept.id, "test/1/T-01/1/2", True)
+    assert again.event_log.of("memory.judged")[0]["payload"] == {"shown": [kept.id], "passed": True}
 
 
 def test_a_lesson_that_was_shown_in_vain_is_judged_so(tmp_path, store):
@@ -96,10 +78,7 @@ def test_a_lesson_that_did_not_help_a_task_is_not_shown_to_its_next_approach(tmp
         2,
         ["known"],
     )
-    openings = [
-        event["blobs"]["prompt"][1] for event in bench.event_log.of("thought") if event["payload"].get("step") == "code"
-    ]
-    assert ["use plus" in opening for opening in openings] == [True, False]
+    assert ["use plus" in prompt[1] for prompt in bench.prompts("code")] == [True, False]
     assert (store.tracks(["known"])["known"].shown, store.tracks(["known"])["known"].helped) == (1, 0)
 
 

@@ -27,10 +27,9 @@ def test_an_invented_function_is_asked_about_and_no_test_run_is_spent(tmp_path):
     bench = bench_with(tmp_path, {"coder-code": INVENTED, "coder-again": GOOD})
     assert bench.run()["verdict"] == "merged"
     assert len(bench.task_store.attempts) == 1
-    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.event_log.of("thought")}
     (asked,) = [event for event in bench.event_log.of("error") if event["payload"]["tool"] == "reply"]
     assert "json.to_string does not exist in the installed library." in asked["payload"]["message"]
-    assert "code" in prompts
+    assert bench.prompts("code")
 
 
 def test_the_coder_who_insists_is_judged_by_the_tests(tmp_path):
@@ -44,9 +43,8 @@ def test_the_coder_sees_the_signatures_of_a_library_that_the_tests_use(tmp_path)
     tests = tests.replace("== '[2]'", "== '[2]' and httpx.codes.OK == 200")
     bench = bench_with(tmp_path, {"tester-tests": tests, "coder-code": GOOD})
     assert bench.run()["verdict"] == "merged"
-    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.event_log.of("thought")}
-    assert "Library signatures:\n\n```from=package\nhttpx.codes(" in prompts["code"][-1]
-    assert "Library signatures:" not in prompts["tests"][-1]
+    assert "Library signatures:\n\n```from=package\nhttpx.codes(" in bench.last_turns("code")[-1]
+    assert "Library signatures:" not in bench.last_turns("tests")[-1]
 
 
 SCRIPT = (
@@ -78,7 +76,6 @@ def test_where_the_sandbox_has_no_node_scripts_pass_unchecked_and_the_record_say
 
 @pytest.fixture
 def model():
-    """An embedding model."""
     return Embedder()
 
 
@@ -94,12 +91,10 @@ def known(tmp_path, model):
 def test_the_coder_sees_the_documentation_that_fits_and_the_record_says_how_it_was_found(tmp_path, known):
     bench = bench_with(tmp_path, {"coder-code": GOOD}, knowledge=known)
     assert bench.run()["verdict"] == "merged"
-    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.event_log.of("thought")}
-    assert (
-        "Documentation that fits the task:\n\n```path=docs/sums.md section=Sums from=package\nAdding numbers"
-        in prompts["code"][-1]
-    )
-    assert "reimburse" not in prompts["code"][-1]
+    shown = bench.last_turns("code")[-1]
+    title = "Documentation that fits the task:\n\n```path=docs/sums.md section=Sums from=package\n"
+    assert f"{title}Adding numbers" in shown
+    assert "reimburse" not in shown
     (found,) = [event for event in bench.event_log.of("system") if "embedded" in event["payload"]]
     assert (found["payload"]["compared"], found["payload"]["embedded"], found["outcome"]) == (2, 3, "ok")
     (used,) = [event["payload"] for event in bench.event_log.of("llm.usage") if event["role"] == "coder"]
@@ -111,7 +106,6 @@ def test_without_the_embedding_model_the_task_goes_on_by_words_and_says_so(tmp_p
     model.away = ModelUnavailable("no server")
     bench = bench_with(tmp_path, {"coder-code": GOOD}, knowledge=known)
     assert bench.run()["verdict"] == "merged"
-    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.event_log.of("thought")}
-    assert "Adding numbers is done with add(a, b)." in prompts["code"][-1]
+    assert "Adding numbers is done with add(a, b)." in bench.last_turns("code")[-1]
     (said,) = [event for event in bench.event_log.of("system") if "embedded" in event["payload"]]
     assert said["summary"] == "Found by words alone (m): no server"

@@ -4,12 +4,10 @@ import pytest
 
 from agents.engine.contracts import TaskLimits
 from agents.events.log import Spent
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, BAD, DIAGNOSIS, TESTS, Bench, code, task
 
 pytestmark = pytest.mark.bubblewrap
 
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
-BAD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a - b")
 WORSE = DIAGNOSIS.format(cause="a guess") + code("calc.py", "def add(a: int, b: int) -> int:\n    return b - a - 1")
 SAME = DIAGNOSIS.format(cause="a guess") + code("calc.py", "def add(a: int, b: int) -> int:\n    return -b + a")
 JUDGED = "Verdict: code\nReason: 2 + 3 is 5, says FR-01"
@@ -49,9 +47,7 @@ def test_another_approach_is_told_why_the_test_is_right(tmp_path):
     }
     bench = Bench(tmp_path, REPLIES | replies, task())
     assert bench.run()["verdict"] == "merged"
-    opening = [
-        event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["payload"]["step"] == "code"
-    ]
+    opening = bench.last_turns("code")
     assert "The tester holds the test to be right: 2 + 3 is 5, says FR-01" in opening[1]
 
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 import pytest
 
 from sandbox.test_setup import TestSetup
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, TESTS, Bench, code, task
 
-BUSY = "import os\nos.nice(5)\nwhile True: pass"
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
+# It ends with whoever started it, also where that is killed.
+BUSY = "import os\nos.nice(5)\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 # Half a second of CPU, within a limit of one second that the load alone would take it over.
 WORKS = code(
     "calc.py",

@@ -1,13 +1,10 @@
 """What a task found missing: asked for once, waited for, and then there; never for what exists or is its own."""
 
-import subprocess
-
 import pytest
 
 from agents.engine.waiting import Waiting, WaitReason
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, Crash, MemoryEventLog, code, task
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, TESTS, Bench, Crash, MemoryEventLog, code, task
 
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 GOOD = code("calc.py", "from numbers_in import plus\n\n\ndef add(a: int, b: int) -> int:\n    return plus(a, b)")
 WISH = "Sums are shared.\n\nMISSING: function plus(a, b), in numbers_in.py\n"
 PLUS = "def plus(a: int, b: int) -> int:\n    return a + b\n"
@@ -44,21 +41,15 @@ def bench_of(folder, replies=None, **more):
     return bench
 
 
-def prompts(bench, step="code"):
-    return [e["blobs"]["prompt"][-1] for e in bench.event_log.of("thought") if e["payload"]["step"] == step]
-
-
 def test_a_task_rests_until_what_it_lacks_is_merged_and_keeps_its_tests(tmp_path):
     bench = bench_of(tmp_path)
-    with pytest.raises(Waiting, match=r"T-01\.1"):
-        bench.run()
-    with pytest.raises(Waiting):
-        bench.run()
+    bench.waits(r"T-01\.1")
+    bench.waits()
     assert set(bench.sub_task.asked) == {("function plus(a, b)", "numbers_in.py", "Sums are shared.")}
     bench.sub_task.merge()
     assert bench.run()["verdict"] == "merged"
     assert [event["payload"]["step"] for event in bench.event_log.of("thought")] == ["tests", "code", "code", "review"]
-    asked, told = prompts(bench)
+    asked, told = bench.last_turns("code")
     assert "MISSING: <what>, in <path>" in asked
     assert "MISSING: <what>, in <path>" not in told
     assert "function plus(a, b), in numbers_in.py: It is there: numbers_in.py has plus." in told
@@ -83,8 +74,7 @@ def test_tester_and_repairs_may_ask_too(tmp_path, who):
     }[who]
     bench = bench_of(tmp_path, replies)
     bench.replies = {name: text for name, text in bench.replies.items() if text is not None}
-    with pytest.raises(Waiting):
-        bench.run()
+    bench.waits()
     bench.sub_task.merge()
     assert bench.run()["verdict"] == "merged", bench.event_log.of("error")
     assert "plus" in bench.merged("calc.py")
@@ -94,7 +84,7 @@ def test_what_people_refuse_is_told_and_the_task_goes_on_without(tmp_path):
     bench = bench_of(tmp_path, {"coder-code-resumed": OWN})
     bench.sub_task.answer = "A person said no (add them here). Do without it, in files of this task."
     assert bench.run()["verdict"] == "merged"
-    assert "A person said no (add them here)" in prompts(bench)[-1]
+    assert "A person said no (add them here)" in bench.last_turns("code")[-1]
 
 
 @pytest.mark.parametrize(
@@ -135,8 +125,7 @@ def test_tests_that_others_changed_meanwhile_are_put_onto_their_version(tmp_path
     there = "# first\n# of\n# all\n\nfrom calc import add\n\n\ndef test_zero():\n    assert add(0, 0) == 0\n"
     bench = bench_of(tmp_path)
     bench.start_with({"tests/test_calc.py": there, "calc.py": "def add(a, b):\n    return 0\n"})
-    with pytest.raises(Waiting):
-        bench.run()
+    bench.waits()
     bench.sub_task.merge({"numbers_in.py": PLUS, "tests/test_calc.py": there.replace(old, f"{old}  # others")})
     final = bench.run()
     assert final["verdict"] == verdict, final["escalation"]
@@ -159,7 +148,7 @@ def test_what_another_task_merged_meanwhile_needs_no_sub_task(tmp_path):
     bench.event_log.emit = emit
     assert bench.run()["verdict"] == "merged"
     assert asked.asked == []
-    assert "It is there: numbers_in.py has plus." in prompts(bench)[-1]
+    assert "It is there: numbers_in.py has plus." in bench.last_turns("code")[-1]
 
 
 def test_a_worker_killed_before_any_write_asks_once_and_goes_on_to_the_same_end(tmp_path):
@@ -171,10 +160,6 @@ def test_a_worker_killed_before_any_write_asks_once_and_goes_on_to_the_same_end(
                 bench.sub_task.merge()
             return worked(bench)
 
-    def tree(bench):
-        argv = ["git", "rev-parse", "main^{tree}"]
-        return subprocess.run(argv, cwd=bench.repository.root, capture_output=True, text=True, check=True).stdout
-
     whole = bench_of(tmp_path / "whole")
     worked(whole)
     kinds = [event["type"] for event in whole.event_log.events]
@@ -185,5 +170,5 @@ def test_a_worker_killed_before_any_write_asks_once_and_goes_on_to_the_same_end(
             worked(bench)
         bench.event_log.crash_at = 0
         assert worked(bench)["verdict"] == "merged"
-        assert tree(bench) == tree(whole)
+        assert bench.git("rev-parse", "main^{tree}") == whole.git("rev-parse", "main^{tree}")
         assert [event["type"] for event in bench.event_log.events] == kinds, f"killed before write {point}"

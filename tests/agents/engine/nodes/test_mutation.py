@@ -4,14 +4,12 @@ import pytest
 
 from agents.engine.nodes.mutation import partly_noticed
 from agents.mutation.check import Mutant, Result
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, BAD, DIAGNOSIS, GOOD, Bench, code, task
 
 pytestmark = pytest.mark.bubblewrap
 
 BLIND = code("tests/test_calc.py", "import calc\n\n\ndef test_add_is_there():\n    assert calc.add")
 SHARP = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
-GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
-BAD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a - b")
 
 
 def bench_of(tmp_path, **replies):
@@ -35,7 +33,7 @@ def test_blind_tests_are_sent_back_with_what_they_let_through(tmp_path):
     bench = bench_of(tmp_path, tester_tests=BLIND, tester_strengthen=SHARP)
     assert bench.run()["verdict"] == "merged"
     assert [outcome for outcome, _ in outcomes(bench)] == ["fail", "ok"]
-    (prompt,) = [e["blobs"]["prompt"] for e in bench.event_log.of("thought") if e["payload"]["step"] == "strengthen"]
+    (prompt,) = bench.prompts("strengthen")
     assert "-    return a + b" in prompt[-1]
     assert "from=model" in prompt[-1]
     assert "add(2, 3) == 5" in bench.merged("tests/test_calc.py")

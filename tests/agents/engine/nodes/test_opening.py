@@ -6,7 +6,6 @@ from agents.context.files import STEP_TOKENS
 from agents.engine.nodes.opening import container_files
 from agents.llm.tokens import count_messages
 from sandbox.test_setup import TestSetup
-from tests.agents.context.support import commit
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
 pytestmark = pytest.mark.usefixtures("quiet_sandbox")
@@ -22,27 +21,22 @@ def begun(tmp_path):
     def run(there, **changes):
         replies = {"tester-tests": code("tests/test_sums.py", TESTS), "coder-code": code("calc.py", ADD)}
         bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(**changes))
-        commit_to(bench, there)
+        bench.start_with(there)
         bench.run()
-        thoughts = bench.event_log.of("thought")
-        return {row["payload"]["step"]: row["blobs"]["prompt"][:2] for row in reversed(thoughts)}
+        return {step: bench.prompts(step)[0][:2] for step in ("tests", "code", "review")}
 
     return run
 
 
-def commit_to(bench, files):
-    bench.repository.ensure("Test")
-    commit(bench.repository, files)
-
-
 def test_the_tester_sees_existing_tests_of_the_tasks_modules_and_the_coder_its_own_alone(begun):
     files = {"calc.py": "ZERO = 0\n", "tests/test_old.py": OLD, "tests/test_far.py": "def test_far():\n    pass\n"}
-    seen = begun(files)
+    seen = begun(files | {"README.md": "# Sums\n\nAs it is.\n"})
     first = seen["tests"][1]
     assert first.index("ZERO = 0\n") < first.index("Existing tests of these files:") < first.index("def test_zero")
     assert "def test_far" not in first
     assert "ZERO = 0\n" in seen["code"][1]
     assert "def test_zero" not in seen["code"][1]
+    assert "As it is." not in seen["code"][1], "the first page is for tasks about documentation"
 
 
 TRACED = """Answer GET / without an error of the server.
@@ -66,9 +60,8 @@ def test_of_a_traceback_the_tester_sees_where_it_began_and_how_that_is_tested(be
         "tests/test_web.py": "from shop import web\n\n\ndef test_asked():\n    assert web.answer_request('a') == 1\n",
     }
     asked = [{"key": "R1", "text": TRACED}]
-    first = begun(files, files=["calc.py", "shop/deep.py"], description="Nothing is counted.", requirements=asked)[
-        "tests"
-    ][1]
+    changes = {"files": ["calc.py", "shop/deep.py"], "description": "Nothing is counted.", "requirements": asked}
+    first = begun(files, **changes)["tests"][1]
     assert "def answer_request(text):" in first
     assert "web.answer_request('a')" in first
     assert "def f" not in first
@@ -77,10 +70,6 @@ def test_of_a_traceback_the_tester_sees_where_it_began_and_how_that_is_tested(be
 def test_a_task_about_documentation_sees_the_page_that_the_repository_begins_with(begun):
     files = {"calc.py": "ZERO = 0\n", "README.md": "# Sums\n\nAs it is.\n", "docs/use.md": "# Use\n"}
     assert "As it is." in begun(files, files=["docs/use.md", "calc.py"])["code"][1]
-
-
-def test_other_tasks_do_not_see_it(begun):
-    assert "As it is." not in begun({"calc.py": "ZERO = 0\n", "README.md": "# Sums\n\nAs it is.\n"})["code"][1]
 
 
 def test_a_step_takes_no_more_than_its_budget_whatever_there_is_to_show(begun):
@@ -100,9 +89,7 @@ def test_a_repair_says_which_file_of_the_task_was_not_written(tmp_path):
     }
     bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(files=["calc.py", "more.py"]))
     bench.run()
-    (prompt,) = [
-        row["blobs"]["prompt"][-1] for row in bench.event_log.of("thought") if row["payload"]["step"] == "repair"
-    ]
+    (prompt,) = bench.last_turns("repair")
     assert "Tests: 1 failed. Files of this task that you have not written: more.py.\n" in prompt
 
 
@@ -110,9 +97,12 @@ def test_tester_coder_and_reviewer_see_the_document_in_its_own_lines(tmp_path):
     replies = {"tester-tests": code("tests/test_sums.py", TESTS), "coder-code": code("calc.py", ADD)}
     bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(passages=">>> add(2, 3)\n5"))
     bench.run()
-    prompts = {row["payload"]["step"]: row["blobs"]["prompt"][1] for row in bench.event_log.of("thought")}
     shown = "The document on these:\n```from=document\n>>> add(2, 3)\n5\n```\n"
-    assert [step for step in ("tests", "code", "review") if shown in prompts[step]] == ["tests", "code", "review"]
+    assert [step for step in ("tests", "code", "review") if shown in bench.prompts(step)[0][1]] == [
+        "tests",
+        "code",
+        "review",
+    ]
 
 
 def test_tester_and_coder_are_told_which_tests_of_the_tasks_files_fail_already(tmp_path):
@@ -124,12 +114,11 @@ def test_tester_and_coder_are_told_which_tests_of_the_tasks_files_fail_already(t
     }
     bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(description="test_add_of_names is to pass"))
     bench.test_setup = TestSetup(known_failures=frozenset(failing), known_messages=failing)
-    commit_to(bench, {"calc.py": "ZERO = 0\n", "tests/test_calc.py": "from calc import ZERO\n"})
+    bench.start_with({"calc.py": "ZERO = 0\n", "tests/test_calc.py": "from calc import ZERO\n"})
     bench.run()
-    prompts = {row["payload"]["step"]: row["blobs"]["prompt"][1] for row in bench.event_log.of("thought")}
     lines = "tests/test_far.py::test_add_of_names\ntests/test_calc.py::test_one_is_one: assert 1 == 2 more\n"
     for step in ("tests", "code"):
-        assert f"has to pass:\n```from=test-output\n{lines}```" in prompts[step]
+        assert f"has to pass:\n```from=test-output\n{lines}```" in bench.prompts(step)[0][1]
 
 
 def test_what_is_shown_in_parts_is_not_asked_for_whole(begun):
@@ -162,11 +151,10 @@ def test_who_writes_container_files_is_told_what_they_are_checked_for(tmp_path):
     assert container_files(["deploy/app.yaml"], "Manifests for Kubernetes")["kubernetes"]
     assert not container_files(["settings.yaml"], "Settings")["kubernetes"]
     written = "The image.\n\n````dockerfile path=Dockerfile\nFROM debian:12\nUSER 1\nHEALTHCHECK NONE\n````\n"
-    bench = Bench(
-        tmp_path, {"coder-code": written, "reviewer-review": APPROVED}, task(kind="infra", files=["Dockerfile"])
-    )
-    commit_to(bench, {"README.md": "# A\n"})
+    replies = {"coder-code": written, "reviewer-review": APPROVED}
+    bench = Bench(tmp_path, replies, task(kind="infra", files=["Dockerfile"]))
+    bench.start_with({"README.md": "# A\n"})
     bench.run()
-    (prompt,) = [row["blobs"]["prompt"][1] for row in bench.event_log.of("thought") if row["payload"]["step"] == "code"]
+    ((_, prompt),) = bench.prompts("code")
     assert "a HEALTHCHECK, CMD as a JSON list" in prompt
     assert "Manifests are checked" not in prompt

@@ -13,13 +13,11 @@ from pathlib import Path
 import pytest
 
 from agents.engine.contracts import Stopped, TaskLimits
-from agents.engine.waiting import Waiting
-from tests.agents.engine.nodes.support import APPROVED, Bench, MemoryEventLog, code, task
+from tests.agents.engine.nodes.support import APPROVED, TESTS, Bench, MemoryEventLog, task
 from tests.agents.outside.support import stand_in
 
 pytestmark = pytest.mark.bubblewrap
 
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 GOOD = "def add(a: int, b: int) -> int:\n    return a + b\n"
 BAD = GOOD.replace("+", "-")
 SOLVE = ["write", "/workspace/calc.py", GOOD]
@@ -63,10 +61,7 @@ def test_its_work_is_tested_repaired_in_the_same_conversation_and_merged_with_it
     assert tool["payload"]["paths"] == ["/workspace/calc.py"]
     assert "ls tests" in bench.event_log.of("cmd")[1]["summary"]
     assert [event["payload"]["prompt_tokens"] for event in bench.event_log.of("llm.usage") if event["role"] == "coder"]
-    log = subprocess.run(
-        ["git", "log", "-1", "--format=%B"], cwd=bench.repository.root, capture_output=True, text=True, check=True
-    )
-    assert "Agent: stand-in (stand-in 1.2)" in log.stdout
+    assert "Agent: stand-in (stand-in 1.2)" in bench.git("log", "-1", "--format=%B")
 
 
 def test_what_leads_out_of_its_folder_is_refused_and_nothing_of_it_is_merged(bench, tmp_path):
@@ -152,9 +147,8 @@ def test_an_agent_that_deletes_everything_is_told_and_then_given_up(bench):
 
 def test_the_network_and_packages_are_asked_for(bench):
     bench.outside = stand_in([["run", "pip", "install", "left-pad"], SOLVE])
-    with pytest.raises(Waiting, match="pip install left-pad"):
-        bench.run()
-    (asked,) = bench.task_store.questions
+    asked = bench.waits("pip install left-pad")
+    assert bench.task_store.questions == [asked]
     assert asked["kind"] == "gate"
     bench.task_store.answers[asked["subject"]] = "rejected"
     assert bench.run()["verdict"] == "merged"
@@ -239,9 +233,8 @@ def test_cancelling_the_run_ends_the_agent(bench):
 
 def test_what_leaves_the_machine_is_asked_for_once_a_run(bench):
     bench.outside = stand_in([["connect", "127.0.0.1", 3128], SOLVE], hosts=("api.example.org",), note="Code is sent.")
-    with pytest.raises(Waiting, match=r"sends code to api\.example\.org"):
-        bench.run()
-    (asked,) = bench.task_store.questions
+    asked = bench.waits(r"sends code to api\.example\.org")
+    assert bench.task_store.questions == [asked]
     assert "Code is sent." in asked["why"]
     assert not words(bench)
     bench.task_store.answers[asked["subject"]] = "approved"

@@ -1,12 +1,10 @@
 """Packages in the work on a task: found by imports, judged, asked about, fetched, and locked in the repository."""
 
 import json
-import subprocess
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agents.engine.waiting import Waiting
 from agents.gates.run import run_gates
 from agents.languages.node.language import Node
 from agents.languages.node.packages import (
@@ -20,10 +18,9 @@ from sandbox.package_index.errors import IndexUnavailable
 from sandbox.package_index.names import plain_name
 from sandbox.packages import PackageSupply
 from tests.advisory_index import advisory_index
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, TESTS, Bench, code, task
 from tests.sandbox.local_index import LocalIndex
 
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 PLAIN = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
 IMPORTING = code(
     "calc.py", "import adderlib\n\n\ndef add(a: int, b: int) -> int:\n    return a + b", "adderlib adds well."
@@ -57,18 +54,6 @@ def bench(tmp_path, index, quiet_sandbox):  # what a sandbox does with packages 
     return bench
 
 
-def question(bench):
-    with pytest.raises(Waiting, match="package_consent"):
-        bench.run()
-    return bench.task_store.questions[-1]
-
-
-def in_repository(bench, name):
-    return subprocess.run(
-        ["git", "show", f"main:{name}"], cwd=bench.repository.root, capture_output=True, text=True, check=False
-    ).stdout
-
-
 def test_a_made_up_package_goes_back_to_the_coder_and_nobody_is_asked(bench):
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="no such package") + PLAIN
     assert bench.run()["verdict"] == "merged"
@@ -93,7 +78,7 @@ def test_a_question_shows_age_releases_look_alikes_and_why_it_is_wanted(bench, i
         "calc.py", "import reqests\n\n\ndef add(a: int, b: int) -> int:\n    return a + b"
     )
     bench.task = task(packages=["reqests"])
-    asked = question(bench)
+    asked = bench.waits("package_consent")
     assert asked["subject"] == "reqests"
     assert "requests" in asked["payload"]["look_alikes"]
     assert asked["payload"]["packages"]["reqests"]["age_days"] == 1
@@ -105,18 +90,18 @@ def test_a_question_shows_age_releases_look_alikes_and_why_it_is_wanted(bench, i
 
 def test_the_model_s_own_words_about_a_package_come_with_the_question(bench, index):
     index.add_wheel("adderlib", ADDER)
-    assert question(bench)["payload"]["wanted"]["words"] == "adderlib adds well."
+    assert bench.waits("package_consent")["payload"]["wanted"]["words"] == "adderlib adds well."
 
 
 def test_an_approved_package_is_used_and_its_hash_is_in_the_repository(bench, index):
     index.add_wheel("adderlib", ADDER)
     bench.task_store.answers["adderlib"] = "approved"
     assert bench.run()["verdict"] == "merged"
-    assert in_repository(bench, "requirements.txt") == "adderlib\n"
-    assert "adderlib==1.0" in in_repository(bench, "requirements.lock.txt")
+    assert bench.merged("requirements.txt") == "adderlib\n"
+    assert "adderlib==1.0" in bench.merged("requirements.lock.txt")
     # The suite ran once more: on the tree with the lock file, which is the one that was committed.
     assert len(bench.event_log.of("test.result")) == 2
-    assert "--hash=sha256:" in in_repository(bench, "requirements.lock.txt")
+    assert "--hash=sha256:" in bench.merged("requirements.lock.txt")
     assert bench.event_log.of("effect.done")[-1]["payload"]["hashes"].keys() == {"adderlib-1.0-py3-none-any.whl"}
 
 
@@ -147,8 +132,7 @@ def test_the_versions_that_were_chosen_for_a_change_are_looked_up_before_it_is_m
 
 
 def test_a_package_that_no_source_answers_for_is_a_person_s_and_not_the_coder_s(bench, advised):
-    with pytest.raises(Waiting, match="security_gate"):
-        bench.run()
+    bench.waits("security_gate")
     (asked,) = [one for one in bench.task_store.questions if one["kind"] == "gate"]
     assert "Not checked for known vulnerabilities: adderlib 1.0" in asked["why"]
     assert list(bench.task_store.attempts) == [1]
@@ -186,12 +170,12 @@ def test_a_dependency_on_no_list_is_a_question_of_its_own(bench, index):
     index.add_wheel("adderlib", ADDER, needs="numberlib")
     index.add_wheel("numberlib", {"numberlib.py": ""})
     bench.task_store.answers["adderlib"] = "approved"
-    asked = question(bench)
+    asked = bench.waits("package_consent")
     assert asked["subject"] == "numberlib"
     assert "adderlib needs it" in asked["why"]
     bench.task_store.answers["numberlib"] = "approved"
     assert bench.run()["verdict"] == "merged"
-    assert "numberlib==1.0" in in_repository(bench, "requirements.lock.txt")
+    assert "numberlib==1.0" in bench.merged("requirements.lock.txt")
 
 
 def test_a_planned_package_that_nobody_imports_is_not_asked_for(bench, index):
@@ -207,7 +191,7 @@ def test_all_that_comes_along_and_is_on_no_list_is_one_question(bench, index):
     index.add_wheel("numberlib", {"numberlib.py": ""}, needs="carrylib")
     index.add_wheel("carrylib", {"carrylib.py": ""})
     bench.task_store.answers["adderlib"] = "approved"
-    asked = question(bench)
+    asked = bench.waits("package_consent")
     assert (asked["subject"], [*asked["payload"]["packages"]]) == ("carrylib, numberlib", ["carrylib", "numberlib"])
     assert bench.task_store.asked == ["carrylib, numberlib"]
     bench.task_store.answers |= dict.fromkeys(("carrylib, numberlib", "carrylib", "numberlib"), "approved")
@@ -228,15 +212,14 @@ def test_all_questions_are_put_at_once_and_none_when_a_name_is_made_up(bench, in
         index.add_wheel(name, ADDER)
     bench.task = task(packages=["adderlib", "numberlib"])
     bench.replies["coder-code"] = IMPORTING.replace("import adderlib", "import adderlib\nimport numberlib")
-    question(bench)
+    bench.waits("package_consent")
     assert bench.task_store.asked == ["adderlib", "numberlib"]
     bench.task = task(packages=["adderlib", "made-up-lib"])
     invented = IMPORTING.replace("import adderlib", "import adderlib\nimport made_up_lib")
     replies = bench.replies | {"coder-code": invented, "coder-repair": DIAGNOSIS.format(cause="c") + IMPORTING}
     again = AskingBench(bench.folder / "again", replies, bench.task)
     again.index = index
-    with pytest.raises(Waiting, match=r"package_consent: adderlib\n"):
-        again.run()
+    again.waits(r"package_consent: adderlib\n")
     assert "made-up-lib" in again.task_store.attempts[1]["tests"]["failures"][0]["message"]
     assert again.task_store.asked == ["adderlib"]
 
@@ -246,13 +229,13 @@ def test_a_lock_that_the_coder_writes_is_replaced_by_what_was_fetched(bench, ind
     bench.task_store.answers["adderlib"] = "approved"
     bench.replies["coder-code"] = IMPORTING + code("requirements.lock.txt", "adderlib==9.9 --hash=sha256:00", "")
     assert bench.run()["verdict"] == "merged"
-    assert "9.9" not in in_repository(bench, "requirements.lock.txt")
+    assert "9.9" not in bench.merged("requirements.lock.txt")
 
 
 def test_a_lock_that_the_coder_writes_without_fetching_anything_is_left_out(bench):
     bench.replies["coder-code"] = PLAIN + code("requirements.lock.txt", "adderlib==9.9 --hash=sha256:00", "")
     assert bench.run()["verdict"] == "merged"
-    assert in_repository(bench, "requirements.lock.txt") == ""
+    assert bench.merged("requirements.lock.txt") == ""
 
 
 def test_imports_of_node_packages_are_written_into_package_json_with_a_lock(bench, index):
@@ -262,8 +245,8 @@ def test_imports_of_node_packages_are_written_into_package_json_with_a_lock(benc
     )
     bench.task = task(files=["calc.py", "server.js"])
     assert bench.run()["verdict"] == "merged"
-    assert '"express": "^4.2.1"' in in_repository(bench, "package.json")
-    assert '"integrity": "sha512-' in in_repository(bench, "package-lock.json")
+    assert '"express": "^4.2.1"' in bench.merged("package.json")
+    assert '"integrity": "sha512-' in bench.merged("package-lock.json")
 
 
 def test_a_module_of_the_standard_library_that_the_plan_names_is_no_package(bench):

@@ -53,10 +53,9 @@ def test_the_check_decides_and_no_test_is_written(bench: Bench) -> None:
 
 def test_a_silenced_check_waits_for_a_person(bench: Bench) -> None:
     bench.replies["coder-code"] = code("calc.py", MODULE.replace("import os", "import os  # noqa: F401"))
-    with pytest.raises(Waiting):
-        bench.run()
+    bench.waits()
     assert bench.task_store.questions[-1]["why"] == "calc.py: adds noqa"
-    bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "rejected"
+    bench.answer("rejected")
     bench.replies["coder-findings"] = code("calc.py", CLEAN)
     bench.run()
     assert "noqa" not in bench.merged("calc.py")
@@ -155,5 +154,4 @@ def test_an_upgrade_that_is_not_in_the_manifest_and_a_stale_page_are_sent_back(t
     bench.start_with({"use.md": "Call `total_price`.\n", "requirements.txt": "idna==3.4\n"})
     assert bench.run()["verdict"] == "merged"
     assert bench.merged("requirements.txt") == "idna==3.7\n"
-    repair = next(event for event in bench.event_log.of("thought") if event["payload"]["step"] == "repair")
-    assert "requirements.txt does not ask for idna==3.7" in repair["blobs"]["prompt"][-1]
+    assert "requirements.txt does not ask for idna==3.7" in bench.last_turns("repair")[0]

@@ -13,11 +13,10 @@ from agents.engine.waiting import Waiting
 from agents.languages.registry import language
 from agents.languages.suites import test_changes as changes_of
 from sandbox.test_setup import TestSetup
-from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, TESTS, Bench, code, task
 
 LONG = "".join(f"def helper_{number}(value):\n    return value + {number}\n\n\n" for number in range(300))
 MODULE = f"import math\n\n\n{LONG}def add(a, b):\n    return a - b\n"
-TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 
 
 @pytest.fixture
@@ -55,12 +54,10 @@ def test_a_public_name_that_the_coder_insists_on_taking_away_is_asked_about(benc
     bench.start_with({"calc.py": THREE})
     fixed = code("calc.py", WITHOUT)
     bench.replies |= {"coder-code": fixed, "coder-again": fixed}
-    with pytest.raises(Waiting, match=r"change_consent: calc\.py: mul"):
-        bench.run()
-    question = bench.task_store.questions[-1]
+    question = bench.waits(r"change_consent: calc\.py: mul")
     assert question["kind"] == "removal"
     assert question["payload"]["removed"] == ["calc.py: mul"]
-    bench.task_store.answers[question["subject"]] = "approved"
+    bench.answer("approved")
     assert bench.run()["verdict"] == "merged"
     assert "def mul" not in bench.merged("calc.py")
     prompts = [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["role"] == "reviewer"]
@@ -75,11 +72,6 @@ def test_a_name_that_the_task_removes_is_not_asked_about(bench: Bench) -> None:
     assert bench.task_store.asked == []
 
 
-def first_prompt(bench: Bench, step: str) -> str:
-    (first, *_) = [one for one in bench.event_log.of("thought") if one["payload"]["step"] == step]
-    return first["blobs"]["prompt"][1]
-
-
 def test_a_definition_that_the_task_removes_goes_by_its_name_out_of_a_file_sent_in_part(bench: Bench) -> None:
     bench.start_with({"calc.py": f"{MODULE}\n\ndef mul(a, b):\n    return a\n"})
     bench.task = task(description="Fix add instead of helper_2; drop blanks in helper_3. Remove the function `mul`.")
@@ -87,8 +79,8 @@ def test_a_definition_that_the_task_removes_goes_by_its_name_out_of_a_file_sent_
     bench.replies["coder-code"] = fixed
     assert bench.run()["verdict"] == "merged"
     assert bench.merged("calc.py") == MODULE.replace("a - b", "a + b")
-    assert "What may go for it: calc.py: mul\nTo remove a definition whole" in first_prompt(bench, "code")
-    assert "may go" not in first_prompt(bench, "tests")
+    assert "What may go for it: calc.py: mul\nTo remove a definition whole" in bench.prompts("code")[0][1]
+    assert "may go" not in bench.prompts("tests")[0][1]
 
 
 def test_the_tester_is_told_the_tests_of_an_altered_requirement_with_its_old_words(bench: Bench) -> None:
@@ -101,12 +93,11 @@ def test_the_tester_is_told_the_tests_of_an_altered_requirement_with_its_old_wor
         "tests/test_calc.py", f"from calc import add\n\n\n{kept}{NEW_TEST}", "Remove: tests/test_calc.py: test_sub\n"
     )
     bench.replies |= {"tester-tests": new, "coder-code": BOTH}
-    with pytest.raises(Waiting, match=r"test_sub is removed"):
-        bench.run()
-    bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "approved"
+    bench.waits(r"test_sub is removed")
+    bench.answer("approved")
     assert bench.run()["verdict"] == "merged"
     assert "def test_sub" not in bench.merged("tests/test_calc.py")
-    told = first_prompt(bench, "tests")
+    told = bench.prompts("tests")[0][1]
     assert "What may go for it: tests/test_calc.py: two, test_sub\n" in told
     assert "Adds numbers\n  Built so far is its earlier wording: Subtracts numbers\n" in told
 
@@ -119,8 +110,7 @@ def test_code_that_came_with_a_dropped_requirement_alone_goes_without_a_question
     bench.task = task(requirements=[*task()["requirements"], row])
     bench.replies |= dict.fromkeys(("coder-code", "coder-again"), code("calc.py", WITHOUT))
     if "FR-02" in served:
-        with pytest.raises(Waiting, match=r"change_consent: calc\.py: mul"):
-            bench.run()
+        bench.waits(r"change_consent: calc\.py: mul")
         return
     assert bench.run()["verdict"] == "merged"
     assert bench.task_store.asked == []
@@ -132,13 +122,11 @@ def test_tests_that_came_with_a_dropped_requirement_are_named_before_they_go(ben
     bench.task = task(requirements=[*task()["requirements"], row])
     answer = f"from calc import add\n\n\n{NEW_TEST}"
     bench.replies |= {"tester-tests": code("tests/test_calc.py", answer), "coder-code": BOTH}
-    with pytest.raises(Waiting, match="two is removed"):
-        bench.run()
-    question = bench.task_store.questions[-1]
+    question = bench.waits("two is removed")
     assert "tests/test_calc.py: test_sub is removed" in question["payload"]["reasons"]
     told = "tests/test_calc.py: merged: of the existing tests removed: two, test_sub"
     assert told in [event["summary"] for event in bench.event_log.of("system")]
-    bench.task_store.answers[question["subject"]] = "approved"
+    bench.answer("approved")
     assert bench.run()["verdict"] == "merged"
     assert "test_sub" not in bench.merged("tests/test_calc.py")
 
@@ -201,9 +189,8 @@ def test_a_test_changes_when_the_requirement_it_was_written_for_does(bench: Benc
     replies = {"tester-tests": code("tests/test_calc.py", f"{other}\n\n{NEW_TEST}"), "coder-code": BOTH}
     bench.replies |= replies
     if served != "FR-02":
-        with pytest.raises(Waiting, match="test_sub is changed"):
-            bench.run()
-        bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "approved"
+        bench.waits("test_sub is changed")
+        bench.answer("approved")
     assert bench.run()["verdict"] == "merged"
     assert ("== 1.0" in bench.merged("tests/test_calc.py")) is (served != "FR-02")
 
@@ -213,8 +200,7 @@ def test_tests_of_its_requirement_that_the_answer_leaves_out_stay(bench: Bench) 
     bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD_TESTS + others}, {"Requirement": "FR-01"})
     answer = OLD_TESTS.replace("== 1", "== 1.0").replace("import sub", "import add, sub")
     bench.replies |= {"tester-tests": code("tests/test_calc.py", f"{answer}\n\n{NEW_TEST}"), "coder-code": BOTH}
-    with pytest.raises(Waiting, match="test_sub is changed"):
-        bench.run()
+    bench.waits("test_sub is changed")
     assert bench.task_store.questions[-1]["title"] == "T-01: may it change 1 existing test?"
 
 
@@ -231,7 +217,7 @@ def test_a_test_that_the_task_changes_is_shown_and_asked_about(bench: Bench) -> 
     question = bench.task_store.questions[-1]
     assert question["kind"] == "test_change"
     assert "def test_sub" in question["payload"]["changes"][0]["old"]
-    bench.task_store.answers[question["subject"]] = "rejected"
+    bench.answer("rejected")
     assert bench.run()["verdict"] == "escalated"
 
 
@@ -242,7 +228,7 @@ def test_tests_of_a_file_that_the_task_names_may_change_and_none_goes(bench: Ben
         with_tests(bench, answer)
     (change,) = bench.task_store.questions[-1]["payload"]["changes"]
     assert "sub(3, 1) == 2" in change["new"]
-    bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "approved"
+    bench.answer("approved")
     assert bench.run()["verdict"] == "merged"
     made = bench.merged("tests/test_calc.py")
     assert "def two():" in made
@@ -351,9 +337,7 @@ def test_a_tester_corrects_an_existing_test_with_a_block(bench: Bench) -> None:
         "tester-adjudicate": "Verdict: test\nReason: test_sub contradicts FR-01\n\n" + code("tests/test_calc.py", edit),
         "coder-repair-2": DIAGNOSIS.format(cause="?") + BOTH,
     }
-    with pytest.raises(Waiting, match="change_consent"):
-        bench.run()
-    question = bench.task_store.questions[-1]
+    question = bench.waits("change_consent")
     assert question["kind"] == "test_change"
     assert "== 1" in question["payload"]["changes"][0]["new"]
     assert "the reason names the test" in last_prompt(bench, "tester", -1).replace("\n", " ")
@@ -374,8 +358,7 @@ def test_a_test_that_the_task_removes_goes_whatever_else_its_file_changes(bench:
     added = "\n\ndef test_add():\n    assert add(2, 3) == 5\n"
     answer = f"from calc import add, sub\n\n\n{kept}{added}"
     bench.replies |= {"tester-tests": code("tests/test_calc.py", answer), "coder-code": BOTH}
-    with pytest.raises(Waiting):
-        bench.run()
+    bench.waits()
     assert "test_gone is removed" in str(bench.task_store.questions[-1]["payload"]["reasons"])
 
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import pytest
 
 from agents.engine.nodes import reviewer
-from agents.engine.waiting import Waiting
 from agents.gates.base import Disposition
 from agents.gates.run import run_gates
 from agents.replies.jsonish import parse_json
@@ -37,20 +36,13 @@ def test_a_finding_that_stood_in_the_file_before_is_not_the_changes(tmp_path):
     assert bench.event_log.of("gate.verdict")[0]["payload"]["verdict"] == "pass"
 
 
-def test_the_same_line_once_more_is_the_changes(tmp_path):
-    bench = bench_with(tmp_path, STOOD + ADD + STOOD.partition("\n\n\n")[2].replace("load(", "load_again("))
-    with pytest.raises(Waiting, match="security_gate"):
-        bench.run()
-
-
-def test_what_stood_in_a_file_before_is_scanned_once_for_all_candidates(tmp_path):
+def test_the_same_line_once_more_is_the_changes_and_what_stood_there_is_scanned_once_for_all_candidates(tmp_path):
     bench = bench_with(tmp_path, STOOD + ADD + STOOD.partition("\n\n\n")[2].replace("load(", "load_again("))
     scanned, gates = [], bench.gates
     bench.gates = lambda root, paths, known: (
         scanned.append(root.name.startswith("aiswe-base-")) or gates(root, paths, known)
     )
-    with pytest.raises(Waiting):
-        bench.run()
+    bench.waits("security_gate")
     assert (scanned.count(False), scanned.count(True)) == (3, 1)
 
 
@@ -60,8 +52,7 @@ def test_a_decision_about_what_stood_there_holds_only_as_long_as_it_says(tmp_pat
     report = run_gates(tmp_path, paths=["calc.py"], tools=["bandit"])
     expired = Disposition("we trust it", datetime(2026, 1, 1, tzinfo=UTC))
     bench.task_store.dispositions = lambda: {found.fingerprint: expired for found in report.findings}
-    with pytest.raises(Waiting, match="security_gate"):
-        bench.run()
+    bench.waits("security_gate")
 
 
 @pytest.mark.parametrize(
@@ -82,13 +73,13 @@ def test_a_package_that_nobody_could_check_before_stops_only_a_change_of_package
     if merged:
         assert bench.run()["verdict"] == "merged"
     else:
-        with pytest.raises(Waiting, match="security_gate"):
-            bench.run()
+        bench.waits("security_gate")
 
 
 WRONG = TESTS.replace("== 5", "== 6")
 SIX = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b + 1")
 DOUBT = '{"wrong_tests": ["test_sum: FR-01 says 2 + 3 is 5, it expects 6"], "approved": true, "reasons": []}'
+REJECTED = DOUBT.replace('true, "reasons": []', 'false, "reasons": ["-1 is not tried"]')
 OTHER = '{"approved": false, "reasons": ["subtract instead"]}'
 
 
@@ -107,13 +98,9 @@ def judged(tmp_path):
     return run
 
 
-def prompts_of(bench, step):
-    return [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["payload"]["step"] == step]
-
-
 def test_the_reviewer_is_asked_about_each_new_test_beside_the_words_of_the_requirement(judged, monkeypatch):
     bench, _ = judged(monkeypatch, APPROVED, **{"coder-code": SIX, "tester-tests": code("tests/test_calc.py", WRONG)})
-    (prompt,) = prompts_of(bench, "review")
+    (prompt,) = bench.last_turns("review")
     words, tests, change = (
         prompt.index(part) for part in ("2 + 3 is 5", "+    assert add(2, 3) == 6", "return a + b + 1")
     )
@@ -134,11 +121,9 @@ def test_a_test_that_the_reviewer_doubts_goes_to_the_tester_and_the_code_follows
         },
     )
     assert final["verdict"] == "merged"
-    assert (
-        "the reviewer holds a test to be wrong:\n```from=model\ntest_sum: FR-01" in prompts_of(bench, "adjudicate")[0]
-    )
+    assert "the reviewer holds a test to be wrong:\n```from=model\ntest_sum: FR-01" in bench.last_turns("adjudicate")[0]
     assert "== 5" in bench.merged("tests/test_calc.py")
-    assert not prompts_of(bench, "rejected")
+    assert not bench.last_turns("rejected")
     first = bench.event_log.of("decision")[0]
     assert first["summary"].startswith(
         "The change is accepted once the tester has judged tests that may be wrong: test_sum"
@@ -151,7 +136,7 @@ def test_a_test_that_reviewer_and_tester_read_differently_goes_to_a_person(judge
     bench, final = judged(monkeypatch, DOUBT, DOUBT, **kept)
     assert final["verdict"] == "escalated"
     assert "it expects 6 The tester disagrees: so says FR-01" in final["escalation"]
-    assert "The quality engineer disagrees:\n```from=model\nso says FR-01" in prompts_of(bench, "review")[1]
+    assert "The quality engineer disagrees:\n```from=model\nso says FR-01" in bench.last_turns("review")[1]
 
 
 @pytest.mark.parametrize(("second", "verdict"), [(APPROVED, "merged"), (OTHER, "escalated")])
@@ -159,7 +144,7 @@ def test_a_coder_who_disagrees_is_heard_once_by_the_reviewer_then_by_a_person(ju
     why = "Disagree: FR-01 asks for a sum"
     bench, final = judged(monkeypatch, OTHER, second, **{"coder-code": code("calc.py", ADD), "coder-rejected": why})
     assert final["verdict"] == verdict
-    assert "The engineer disagrees:\n```from=model\nFR-01 asks for a sum" in prompts_of(bench, "review")[1]
+    assert "The engineer disagrees:\n```from=model\nFR-01 asks for a sum" in bench.last_turns("review")[1]
     assert list(bench.task_store.attempts) == [1]
     if verdict == "escalated":
         assert "The coder disagrees: FR-01 asks for a sum" in final["escalation"]
@@ -172,13 +157,13 @@ def test_mistakes_that_an_earlier_version_was_tried_with_are_not_repeated(judged
     other = {"coder-code": code("calc.py", more), "coder-rejected": code("calc.py", more.replace("a * 2", "a + a"))}
     bench, final = judged(monkeypatch, OTHER, APPROVED, off=(), **other)
     assert final["verdict"] == "merged"
-    assert ["small mistakes" in prompt for prompt in prompts_of(bench, "review")] == [True, False]
+    assert ["small mistakes" in prompt for prompt in bench.last_turns("review")] == [True, False]
 
 
 def test_the_reviewer_sees_the_task_and_what_was_changed_beside_its_files(judged, monkeypatch):
     more = code("calc.py", ADD) + code("helper.py", "HELP = 1")
     bench, _ = judged(monkeypatch, APPROVED, **{"coder-code": more})
-    (prompt,) = prompts_of(bench, "review")
+    (prompt,) = bench.last_turns("review")
     assert "add(a, b) returns the sum" in prompt
     assert "\nExpected result: sums\n```" in prompt
     assert "Files of this task: calc.py\nAlso changed, though the task does not name them: helper.py\n" in prompt
@@ -188,15 +173,10 @@ def test_the_reviewer_sees_the_task_and_what_was_changed_beside_its_files(judged
 def test_the_reviewer_is_told_which_files_of_the_task_are_untouched_and_tests_are_none_of_them(judged, monkeypatch):
     files = ["calc.py", "calc.pyi", "tests/test_calc.py", "tests/test_more.py"]
     bench, _ = judged(monkeypatch, APPROVED, task_files=files, **{"coder-code": code("calc.py", ADD)})
-    (prompt,) = prompts_of(bench, "review")
+    (prompt,) = bench.last_turns("review")
     assert "\nFiles of the task that were not changed: calc.pyi\n" in prompt
+    assert "There is no test in tests/test_more.py, which the task names." in prompt
     assert "Also changed" not in prompt
-
-
-def test_nothing_is_said_of_untouched_files_where_all_were_changed(judged, monkeypatch):
-    bench, _ = judged(monkeypatch, APPROVED, **{"coder-code": code("calc.py", ADD)})
-    (prompt,) = prompts_of(bench, "review")
-    assert "that were not changed" not in prompt
 
 
 def test_a_long_change_is_judged_in_parts_that_leave_nothing_out(judged, monkeypatch):
@@ -207,13 +187,13 @@ def test_a_long_change_is_judged_in_parts_that_leave_nothing_out(judged, monkeyp
         *(APPROVED, OTHER, APPROVED, APPROVED, APPROVED),
         **{"coder-code": code("calc.py", ADD + "\n".join(["", *rows])), "coder-rejected": code("calc.py", ADD)},
     )
-    prompts = prompts_of(bench, "review")
+    prompts = bench.last_turns("review")
     parts = int(re.search(r"The change is long: this is part 1 of (\d+), all of", prompts[0])[1])
     assert parts > 2
     shown = "\n".join(prompts[:parts])
     assert all(row.strip() in shown for row in rows)
     assert "characters left out" not in shown
-    assert "subtract instead" in prompts_of(bench, "rejected")[0]
+    assert "subtract instead" in bench.last_turns("rejected")[0]
     assert final["verdict"] == "merged"
 
 
@@ -237,27 +217,28 @@ def test_the_lines_of_a_diff_that_git_alone_reads_are_left_out_where_the_paths_a
     assert reviewer.without_git_lines(empty) == empty
 
 
-def test_what_the_reviewer_said_beside_a_doubted_test_is_before_it_once_more(judged, monkeypatch):
-    both = '{"wrong_tests": ["test_sum: it expects 5"], "approved": false, "reasons": ["-1 is not tried"]}'
+@pytest.mark.parametrize(
+    ("said", "told", "reason"),
+    [
+        (REJECTED, "did not accept this very change:", "-1 is not tried"),
+        (DOUBT, "accepted this change, but for tests that may be wrong:", ""),
+    ],
+    ids=["and rejected it", "and else accepted it"],
+)
+def test_what_the_reviewer_said_beside_a_doubted_test_is_before_it_once_more(judged, monkeypatch, said, told, reason):
     kept = {"coder-code": code("calc.py", ADD), "tester-adjudicate": "Verdict: neither\nReason: so says FR-01\n"}
-    bench, _ = judged(monkeypatch, both, APPROVED, **kept)
-    again = prompts_of(bench, "review")[1]
-    assert "You did not accept this very change:" in again
-    assert "-1 is not tried" in again
-
-
-def test_a_reviewer_who_accepted_all_but_a_test_is_told_so(judged, monkeypatch):
-    kept = {"coder-code": code("calc.py", ADD), "tester-adjudicate": "Verdict: neither\nReason: so says FR-01\n"}
-    bench, _ = judged(monkeypatch, DOUBT, APPROVED, **kept)
-    again = prompts_of(bench, "review")[1]
-    assert "You accepted this change, but for tests that may be wrong:" in again
-    assert "You did not accept" not in again
+    bench, _ = judged(monkeypatch, said, APPROVED, **kept)
+    again = bench.last_turns("review")[1]
+    assert f"You {told}" in again
+    assert reason in again
+    assert ("You did not accept" in again) is bool(reason)
 
 
 def test_an_approval_without_reasons_says_no_more_than_that(judged, monkeypatch):
     bench, _ = judged(monkeypatch, '{"approved": true, "reasons": []}', **{"coder-code": code("calc.py", ADD)})
     (decision,) = [one for one in bench.event_log.of("decision") if one["role"] == "reviewer"]
     assert decision["summary"] == "Approved"
+    assert "that were not changed" not in bench.last_turns("review")[0], "nothing is said of files that all changed"
 
 
 MISSES = '{"approved": false, "reasons": ["There is no test for negative numbers"]}'
@@ -273,9 +254,9 @@ def test_a_wish_for_tests_goes_to_the_tester_and_what_it_adds_judges_the_code(ju
     }
     bench, final = judged(monkeypatch, MISSES, APPROVED, **replies)
     assert final["verdict"] == "merged"
-    assert "the reviewer misses tests:\n```from=model\nThere is no test for" in prompts_of(bench, "strengthen")[0]
-    assert "Why: the reviewer misses tests: There is no test for negative numbers" in prompts_of(bench, "repair")[0]
-    assert not prompts_of(bench, "rejected")
+    assert "the reviewer misses tests:\n```from=model\nThere is no test for" in bench.last_turns("strengthen")[0]
+    assert "Why: the reviewer misses tests: There is no test for negative numbers" in bench.last_turns("repair")[0]
+    assert not bench.last_turns("rejected")
     assert "test_negative" in bench.merged("tests/test_calc.py")
 
 
@@ -284,7 +265,7 @@ def test_a_tester_who_holds_a_wish_for_tests_to_be_needless_is_heard_by_the_revi
     bench, final = judged(monkeypatch, MISSES, APPROVED, **replies)
     assert final["verdict"] == "merged"
     answer = "The quality engineer disagrees:\n```from=model\nFR-01 names no negative numbers."
-    assert answer in prompts_of(bench, "review")[1]
+    assert answer in bench.last_turns("review")[1]
     assert list(bench.task_store.attempts) == [1]
 
 
@@ -292,13 +273,7 @@ def test_an_objection_to_code_goes_to_the_coder_though_it_speaks_of_tests(judged
     said = '{"approved": false, "reasons": ["It does not raise ValueError as the tests require"]}'
     replies = {"coder-code": code("calc.py", ADD), "coder-rejected": "Disagree: FR-01 asks for a sum"}
     bench, _ = judged(monkeypatch, said, APPROVED, **replies)
-    assert prompts_of(bench, "rejected")
-
-
-def test_the_reviewer_is_told_of_a_planned_test_file_without_a_test(judged, monkeypatch):
-    files = ["calc.py", "tests/test_calc.py", "tests/test_more.py"]
-    bench, _ = judged(monkeypatch, APPROVED, task_files=files, **{"coder-code": code("calc.py", ADD)})
-    assert "There is no test in tests/test_more.py, which the task names." in prompts_of(bench, "review")[0]
+    assert bench.last_turns("rejected")
 
 
 @pytest.mark.bubblewrap
@@ -312,7 +287,7 @@ def test_the_reviewer_sees_the_unchanged_code_that_a_change_calls(tmp_path):
     bench.start_with({"calc.py": there + "\n"})
     assert bench.run()["verdict"] == "merged"
     shown = (
-        prompts_of(bench, "review")[0].partition("Unchanged code that the change uses:\n")[2].partition("The tests:")[0]
+        bench.last_turns("review")[0].partition("Unchanged code that the change uses:\n")[2].partition("The tests:")[0]
     )
     assert "RATE = 2\ndef twice(number):\n    return RATE * number\n" in shown
     assert "far" not in shown
@@ -327,7 +302,7 @@ def test_the_reviewer_sees_of_a_changed_function_what_the_diff_leaves_out_and_wh
     bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(), switched_off=frozenset(["mutation"]))
     bench.start_with({"calc.py": there})
     assert bench.run()["verdict"] == "merged"
-    shown = prompts_of(bench, "review")[0].partition("Unchanged code that the change uses:\n")[2]
+    shown = bench.last_turns("review")[0].partition("Unchanged code that the change uses:\n")[2]
     shown = shown.partition("The tests:")[0]
     assert "def scaled(number):\n    number += 0\n" in shown
     assert "    number += 15\n    … in the change …" in shown

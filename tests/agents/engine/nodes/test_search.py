@@ -62,7 +62,7 @@ def test_when_none_passes_the_best_is_repaired_in_its_own_conversation(tmp_path)
     final = bench.run()
     assert final["verdict"] == "merged"
     assert chosen(bench)[:2] == (2, 2)
-    (prompt,) = [e["blobs"]["prompt"] for e in bench.event_log.of("thought") if e["payload"]["step"] == "repair"]
+    (prompt,) = bench.prompts("repair")
     assert "return a - b" in prompt[-2]
 
 
@@ -222,7 +222,7 @@ def test_after_two_failed_tries_the_next_is_chosen_from_several(twice_failed):
     assert (final["verdict"], chosen(twice_failed)) == ("merged", (2, 3, "enough of them agree"))
     assert [one["strategy"] for one in twice_failed.task_store.attempts.values()] == ["first", "repair", "fresh"]
     assert (final["counters"]["repairs"], final["counters"]["approach"], final["counters"]["iteration"]) == (2, 4, 6)
-    prompts = [e["blobs"]["prompt"] for e in twice_failed.event_log.of("thought") if e["payload"]["step"] == "code"]
+    prompts = twice_failed.prompts("code")
     assert [len(prompt) for prompt in prompts] == [2, 2, 2, 2]
     assert all("What did not work" in prompt[1] and "try 2 (repair)" in prompt[1] for prompt in prompts[1:])
 

@@ -23,8 +23,7 @@ def test_of_a_long_test_file_the_coder_sees_what_is_new_and_how_many_others_ther
     )
     bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD})
     assert bench.run()["verdict"] == "merged"
-    asked = [one for one in bench.event_log.of("thought") if one["payload"]["step"] == "code"]
-    (_, told) = asked[0]["blobs"]["prompt"][-1].split("The tests that your code must pass")
+    (_, told) = bench.last_turns("code")[0].split("The tests that your code must pass")
     assert "def test_sum():\n    assert add(2, 3) == 5" in told
     assert "from calc import sub" in told
     assert "not shown: 30 definitions" in told

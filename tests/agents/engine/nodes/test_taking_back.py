@@ -32,38 +32,19 @@ def bench(tmp_path):
     return Bench(tmp_path, replies, task())
 
 
-def prompt_of(bench, step):
-    (prompt,) = [e["blobs"]["prompt"] for e in bench.event_log.of("thought") if e["payload"]["step"] == step]
-    return prompt
-
-
 def test_the_next_repair_starts_from_the_better_try_and_is_told_what_was_undone(bench):
     assert bench.run()["verdict"] == "merged"
     (event,) = bench.event_log.of("attempt.taken_back")
     assert event["payload"] == {"to": 1, "worse": {"passed": 0, "failed": 3, "errors": 0}}
-    prompt = prompt_of(bench, "repair-back")
+    (first,), (prompt,) = bench.prompts("repair"), bench.prompts("repair-back")
+    assert first[:3] == prompt[:3], "the same byte by byte up to the better try"
     assert "SEEN = 'worse'" not in "".join(prompt)  # its conversation is the better try's
     assert "return a - b" in prompt[-2]
     assert "taken back" in prompt[-1]
     assert "try 2 (repair): AssertionError" in prompt[-1]
     assert "2 passed, 1 failed" in prompt[-1]
-
-
-def test_what_the_worse_try_wrote_beside_is_gone_too(bench):
-    bench.run()
-    assert "helper.py" not in bench.repository.files(bench.repository.head())
-
-
-def test_the_lesson_is_about_the_failure_that_was_cured(bench):
-    bench.run()
-    (event,) = bench.event_log.of("attempt.taken_back")
+    assert not bench.merged("helper.py"), "what the worse try wrote beside is gone too"
     assert [lesson.signature for lesson in bench.lessons.kept] == [event["error_signature"]]
-
-
-def test_the_conversation_up_to_the_better_try_stays_the_same_byte_by_byte(bench):
-    bench.run()
-    first, back = prompt_of(bench, "repair"), prompt_of(bench, "repair-back")
-    assert first[:3] == back[:3]
 
 
 def test_without_this_part_the_worse_try_is_built_on(bench, monkeypatch):
@@ -71,7 +52,7 @@ def test_without_this_part_the_worse_try_is_built_on(bench, monkeypatch):
     monkeypatch.setattr(coder, "better_before", lambda state: None)
     bench.run()
     assert not bench.event_log.of("attempt.taken_back")
-    assert "helper.py" in bench.repository.files(bench.repository.head())
+    assert bench.merged("helper.py")
 
 
 def test_when_tokens_run_short_a_new_sample_comes_before_a_repair(bench):
@@ -105,7 +86,7 @@ def test_an_answer_to_a_reviewer_that_breaks_the_tests_starts_again_from_what_pa
         lambda state, *more: judge(state, *more) if state["counters"]["attempt"] == 1 else (YES, []),
     )
     assert rejected.run()["verdict"] == "merged"
-    prompt = prompt_of(rejected, "repair-back")
+    (prompt,) = rejected.prompts("repair-back")
     assert "SEEN = 'worse'" not in "".join(prompt)
     assert "- name the result" in prompt[-1]
     assert "+    return a + b" in prompt[-1]  # its change as it was when it passed
@@ -127,7 +108,5 @@ def test_a_new_approach_to_an_objection_starts_from_what_passed_too(rejected):
     rejected.limits = TaskLimits(max_retries=2)
     rejected.replies |= {"tester-adjudicate": "Verdict: code\nReason: FR-01 is clear\n", "coder-repair-back": WORSE}
     assert rejected.run()["counters"]["approach"] == 2
-    first, second = [
-        e["blobs"]["prompt"] for e in rejected.event_log.of("thought") if e["payload"]["step"] == "repair-back"
-    ]
+    first, second = rejected.prompts("repair-back")
     assert first[:3] == second[:3]

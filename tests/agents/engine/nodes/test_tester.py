@@ -15,10 +15,6 @@ def bench(tmp_path):
     return Bench(tmp_path, replies, task(), switched_off=frozenset({"mutation"}))
 
 
-def prompts_of(bench, step):
-    return [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["payload"]["step"] == step]
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -32,7 +28,7 @@ def test_tests_that_cannot_run_go_back_to_the_tester_before_the_coder_is_asked(b
         "tester-again": code("tests/test_calc.py", GOOD),
     }
     assert bench.run()["verdict"] == "merged"
-    assert why in prompts_of(bench, "tests")[-1]
+    assert why in bench.last_turns("tests")[-1]
     assert list(bench.task_store.attempts) == [1]
 
 
@@ -80,7 +76,7 @@ def blamed(bench, cause):
 
 def test_the_tester_is_shown_the_file_in_use_where_it_is_not_what_it_sent(resent):
     assert blamed(resent, "test_sum is wrong: FR-01 wants a product")["verdict"] == "merged"
-    (prompt,) = prompts_of(resent, "adjudicate")
+    (prompt,) = resent.last_turns("adjudicate")
     shown = prompt.partition("\nThe test files as they are now:\n")[2]
     assert "… not shown: test_sub, test_sum …" in shown
     assert "test_difference" not in shown

@@ -21,22 +21,18 @@ def bench(tmp_path):
     return bench
 
 
-def prompts_of(bench, step):
-    return [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["payload"]["step"] == step]
-
-
 def test_a_tester_whose_tests_pass_already_is_told_once_and_writes_one_that_fails(bench):
     bench.replies["tester-unproven"] = NEW
     assert bench.run()["verdict"] == "merged"
-    assert "before any change, and all of them pass" in prompts_of(bench, "unproven")[0]
+    assert "before any change, and all of them pass" in bench.last_turns("unproven")[0]
     assert bench.merged("tests/test_double.py")
-    assert NOTE not in prompts_of(bench, "review")[0]
+    assert NOTE not in bench.last_turns("review")[0]
 
 
 def test_where_nothing_one_can_observe_changes_the_work_goes_on_and_the_reviewer_knows(bench):
     bench.replies["tester-unproven"] = "The task only moves code."
     assert bench.run()["verdict"] == "merged"
-    assert NOTE in prompts_of(bench, "review")[0]
+    assert NOTE in bench.last_turns("review")[0]
 
 
 @pytest.mark.parametrize(("kind", "tests"), [("code", NEW), ("docs", OLD)])
@@ -44,4 +40,4 @@ def test_tests_that_fail_first_and_tasks_without_code_cost_no_question(bench, ki
     bench.task = task(kind=kind)
     bench.replies["tester-tests"] = tests
     assert bench.run()["verdict"] == "merged"
-    assert not prompts_of(bench, "unproven")
+    assert not bench.last_turns("unproven")
