@@ -92,7 +92,7 @@ def test_any_diff_is_read_without_losing_a_line_of_code(rows: list[str]) -> None
             "new file",
             1,
         ),
-        ("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- old\n c\n", "x", 0, 1, "", 2),
+        ("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- old\n c\n", "x", 0, 1, "", 3),
     ],
     ids=["a new file", "a removed line of dashes"],
 )
