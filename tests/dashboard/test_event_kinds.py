@@ -1,5 +1,7 @@
 """A new kind of event is one class: the stream, its filters, the inspector, the API and the page on events know it."""
 
+from __future__ import annotations  # the reference pages read the types of an event as text
+
 from collections.abc import Iterator
 
 import pytest
