@@ -20,6 +20,7 @@ from sandbox.base import Sandbox
 from sandbox.test_report import Failure, TestReport
 from sandbox.test_setup import TestSetup
 
+Texts = Mapping[str, str]  # of files, by path
 Question = tuple[Any, ...]  # about a name of a library, in the language's own form: hashable, and plain data for JSON
 Call = tuple[str, str, tuple[object, ...]]  # module, function, arguments of plain data
 
@@ -331,18 +332,8 @@ class Language(Protocol):
         """The requirement line for a package as people and models name it; "" for what the language brings itself."""
         return name
 
-    def needs(
-        self,
-        files: Mapping[str, str],
-        paths: Iterable[str],
-        manifest: str,
-        given: Mapping[str, str],
-        before: Mapping[str, str],
-    ) -> PackageNeeds:
-        """What `files` need beside the repository's own `paths`; `given` are lines that are wanted already.
-
-        What the same files imported `before` and no manifest names is not needed: the repository does without it.
-        """
+    def needs(self, files: Texts, paths: Iterable[str], manifest: str, given: Texts, before: Texts) -> PackageNeeds:
+        """What `files` need beside the repository's `paths`; not what they imported `before` and no manifest names."""
         return PackageNeeds()
 
     def unknown_modules(self, files: Mapping[str, str], paths: Iterable[str], packages: Iterable[str]) -> list[str]:

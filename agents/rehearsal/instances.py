@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from agents.rehearsal.results import CommitResult
-from agents.rehearsal.upstream import Change
+from agents.rehearsal.upstream import PastCommit
 from agents.workspace.git import out, raw
 
 # As git gives them to `git apply`: no colours, no external programs, no renames.
 _PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--binary", "--full-index")
 
 
-def instance(git_dir: Path, repository: str, change: Change, result: CommitResult) -> dict[str, Any]:
+def instance(git_dir: Path, repository: str, change: PastCommit, result: CommitResult) -> dict[str, Any]:
     """A commit as a row of SWE-bench (Jimenez et al., ICLR 2024): its schema, with lists of tests written as JSON."""
     return {
         "repo": repository,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from agents.languages.registry import language_of
 from agents.planning.model import PlanTask
-from agents.rehearsal.upstream import Change
+from agents.rehearsal.upstream import PastCommit
 from agents.replies.edit import EditRefused, apply_edit
 from agents.replies.types import EditBlock
 
@@ -38,7 +38,7 @@ _LATER_STEPS = ("repair", "repair-2", "rejected", "findings", "again", "code-2",
 Text = Callable[[str, str], str | None]  # of a file, by commit and path
 
 
-def write_replies(folder: Path, change: Change, keys: Sequence[str], text: Text) -> None:
+def write_replies(folder: Path, change: PastCommit, keys: Sequence[str], text: Text) -> None:
     """Write the recording of a change into a folder; `keys` are those of the requirements that its task serves."""
     tests = "The tests.\n\n" + "".join(_block(change, path, text) for path in change.tests)
     code = "The change.\n\n" + "".join(_block(change, path, text) for path in change.code)
@@ -68,7 +68,7 @@ def write_replies(folder: Path, change: Change, keys: Sequence[str], text: Text)
         path.write_bytes(reply.encode("utf-8", "surrogateescape"))
 
 
-def _block(change: Change, path: str, text: Text) -> str:
+def _block(change: PastCommit, path: str, text: Text) -> str:
     old, new = text(change.parent, path), text(change.sha, path) or ""
     spoken = language_of(path)
     body = new if old is None or old.count("\n") <= LONGEST_WHOLE else _edits(old, new)

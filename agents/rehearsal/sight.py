@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 
 from agents.languages.registry import grammar_of, is_test
 from agents.languages.symbols import Definition, read_symbols
-from agents.rehearsal.upstream import Change
+from agents.rehearsal.upstream import PastCommit
 
 Text = Callable[[str], str]  # of a file, by path
 SHARED = 3  # definitions that may have a name before it no longer tells which one a call means
@@ -30,7 +30,7 @@ class Sight:
         return {"files": [*self.files], "definitions": [*self.definitions], "callers": [*self.callers]}
 
 
-def sight(change: Change, before: Mapping[str, str], after: Mapping[str, str], planner: str, coder: str) -> Sight:
+def sight(change: PastCommit, before: Mapping[str, str], after: Mapping[str, str], planner: str, coder: str) -> Sight:
     """What the prompts of planner and coder show of a change; `before` are the code files of the tree below it.
 
     A file is shown where its path is named. A definition is shown where the lines are that upstream changed in it, or

@@ -23,7 +23,7 @@ _SIGNATURE = re.compile(r"(?im)^(?:co-authored-by|signed-off-by|reviewed-by|chan
 
 
 @dataclass(frozen=True)
-class Change:
+class PastCommit:
     """A commit that people made: `code`, `tests` and `pages` are paths; `lines` of code were added or removed."""
 
     sha: str
@@ -51,7 +51,7 @@ class Change:
         return f"# Change\n\n- FR-1 {self.wish}\n" + (f"\n{self.story}\n" if self.story else "")
 
 
-def suitable(git_dir: Path, branch: str = "HEAD", *, since: str = "", newest: int = LOOKED_AT) -> list[Change]:
+def suitable(git_dir: Path, branch: str = "HEAD", *, since: str = "", newest: int = LOOKED_AT) -> list[PastCommit]:
     """The suitable ones among the `newest` commits of a branch, in that order. Raises GitError.
 
     Such a commit has one parent and changes or adds up to three code files and up to two test files, and otherwise
@@ -71,7 +71,7 @@ def suitable(git_dir: Path, branch: str = "HEAD", *, since: str = "", newest: in
     return [change for change in changes if change is not None]
 
 
-def _change(git_dir: Path, part: str) -> Change | None:
+def _change(git_dir: Path, part: str) -> PastCommit | None:
     head, _, rows = part.partition("\x03")
     sha, parents, subject, body = head.split("\x02", 3)
     files = [row.split("\t", 2) for row in rows.splitlines() if row.count("\t") == 2]
@@ -95,10 +95,10 @@ def _change(git_dir: Path, part: str) -> Change | None:
         return None
     if git(git_dir, "diff", "--quiet", "--diff-filter=DT", parents, sha, "--", check=False).returncode:
         return None  # a file was removed, or became a link
-    return Change(sha, parents, subject, body.strip(), tuple(code), tuple(tests), tuple(pages), lines)
+    return PastCommit(sha, parents, subject, body.strip(), tuple(code), tuple(tests), tuple(pages), lines)
 
 
-def spread(changes: Sequence[Change], most: int) -> list[Change]:
+def spread(changes: Sequence[PastCommit], most: int) -> list[PastCommit]:
     """Up to `most` of them, spread over time and over folders; the same for the same history. The order stays.
 
     The history is cut into as many stretches as there are to be commits; each gives the one whose folder was chosen
@@ -106,7 +106,7 @@ def spread(changes: Sequence[Change], most: int) -> list[Change]:
     """
     if len(changes) <= most:
         return list(changes)
-    chosen, folders = list[Change](), Counter[str]()
+    chosen, folders = list[PastCommit](), Counter[str]()
     for number in range(most):
         stretch = changes[number * len(changes) // most : (number + 1) * len(changes) // most]
         found = min(stretch, key=lambda change: folders[_folder(change)])
@@ -115,7 +115,7 @@ def spread(changes: Sequence[Change], most: int) -> list[Change]:
     return chosen
 
 
-def _folder(change: Change) -> str:
+def _folder(change: PastCommit) -> str:
     return str(PurePosixPath(change.code[0]).parent)
 
 

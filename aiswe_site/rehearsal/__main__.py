@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.rehearsal.upstream import Change, suitable
-from aiswe_site.rehearsal.order import REFERENCE, Folder, Order
+from agents.rehearsal.upstream import PastCommit, suitable
+from aiswe_site.rehearsal.order import REFERENCE, Order, RehearsalFolder
 from aiswe_site.startup import django, serving
 from aiswe_site.startup.home import data_folder
 from aiswe_site.terminal import output
@@ -22,7 +22,7 @@ _OUTSIDE = ("DATABASE_URL", "REDIS_URL", "AISWE_AUDIT_HEADS", "AISWE_SHARE_LESSO
 
 def main() -> int:
     """Rehearse what has no result yet; exit code 1 when it could not go on to the end."""
-    folder = Folder(Path(sys.argv[1]).resolve())
+    folder = RehearsalFolder(Path(sys.argv[1]).resolve())
     order = folder.order()
     if order is None:
         return 2
@@ -38,7 +38,7 @@ def main() -> int:
             folder.clear()
 
 
-def _rehearse(folder: Folder, order: Order, todo: Sequence[Change]) -> int:
+def _rehearse(folder: RehearsalFolder, order: Order, todo: Sequence[PastCommit]) -> int:
     for name in _OUTSIDE:
         os.environ.pop(name, None)
     for name, file in {"AISWE_MODELS_FILE": "models.toml", "AISWE_AGENTS_FILE": "agents.toml"}.items():
@@ -48,10 +48,10 @@ def _rehearse(folder: Folder, order: Order, todo: Sequence[Change]) -> int:
         os.environ["AISWE_MODEL"] = f"scripted:{folder.work / 'replies'}"
         os.environ["AISWE_DEMO_TOKENS_PER_S"] = "0"  # nobody watches these words being written
     django.start()
-    from aiswe_site.rehearsal.play import Player
+    from aiswe_site.rehearsal.play import Rehearser
 
     with serving.worker(output.note) as worker:
-        player = Player(folder, order, worker)
+        player = Rehearser(folder, order, worker)
         for number, change in enumerate(todo, len(order.commits) - len(todo) + 1):
             if order.tokens and sum(result.tokens for result in folder.results()) >= order.tokens:
                 output.say(f"Stopped before commit {number}: {order.tokens:,} tokens are used.")

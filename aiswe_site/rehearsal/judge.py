@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from agents.engine.baseline import configured
 from agents.languages.registry import language_of_task
-from agents.rehearsal.upstream import Change
+from agents.rehearsal.upstream import PastCommit
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.test_setups import packages_of, test_setup_of
 from projects.models import Project
@@ -22,7 +22,7 @@ PASSED = "passed"
 class Judge:
     """Runs the test files of one commit. Raises SandboxError, and PackageRefused for packages that cannot be had."""
 
-    def __init__(self, project: Project, change: Change, text: Callable[[str, str], str | None]) -> None:
+    def __init__(self, project: Project, change: PastCommit, text: Callable[[str, str], str | None]) -> None:
         self._repository, self._change = repository_of(project), change
         self._spoken = language_of_task({"files": list(change.tests)})
         self._backend = fitted(open_backend(name_for(project)), project)

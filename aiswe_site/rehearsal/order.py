@@ -29,7 +29,7 @@ class Order:
     tokens: int = 0  # of all together, after which no further commit is begun; 0 for any number
 
 
-class Folder:
+class RehearsalFolder:
     """The folder of one rehearsal: `order.json`, `results.jsonl`, and while it runs the data folder `home`."""
 
     def __init__(self, path: Path) -> None:

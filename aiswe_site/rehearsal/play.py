@@ -16,13 +16,13 @@ from agents.rehearsal.instances import patch
 from agents.rehearsal.replies import write_replies
 from agents.rehearsal.results import MERGED, WORKS, CommitResult
 from agents.rehearsal.sight import sight
-from agents.rehearsal.upstream import Change, text_at
+from agents.rehearsal.upstream import PastCommit, text_at
 from agents.requirements.extract import extract
 from agents.workspace.fetching import take_commit
 from agents.workspace.git import GitError
 from aiswe_site.demo.result import standstill
 from aiswe_site.rehearsal.judge import Judge
-from aiswe_site.rehearsal.order import REFERENCE, Folder, Order
+from aiswe_site.rehearsal.order import REFERENCE, Order, RehearsalFolder
 from aiswe_site.startup.serving import Worker
 from aiswe_site.terminal.operator import acting_user
 from aiswe_site.terminal.problems import CliError
@@ -53,16 +53,16 @@ MOST_QUESTIONS = 6
 YES = "It is what the maintainers of this repository committed."
 
 
-class Player:
+class Rehearser:
     """Plays commits one after the other with the worker of this process."""
 
-    def __init__(self, folder: Folder, order: Order, worker: Worker) -> None:
+    def __init__(self, folder: RehearsalFolder, order: Order, worker: Worker) -> None:
         self._folder, self._order, self._worker = folder, order, worker
         self._git_dir, self._by = Path(order.git_dir), acting_user("")
         self._ends = 0.0
         self._judge: Judge | None = None
 
-    def play(self, change: Change) -> CommitResult:
+    def play(self, change: PastCommit) -> CommitResult:
         """Do a commit again. Whatever happens is in the result."""
         began, result = time.monotonic(), CommitResult(change.sha, change.subject)
         self._ends = began + 60 * self._order.minutes
@@ -85,7 +85,7 @@ class Player:
             result.seconds = round(time.monotonic() - began, 1)
         return result
 
-    def _import(self, change: Change) -> Project:
+    def _import(self, change: PastCommit) -> Project:
         base = self._folder.work / "base" / change.sha[:12]
         shutil.rmtree(base, ignore_errors=True)
         take_commit(self._git_dir, base, change.parent)
@@ -103,7 +103,7 @@ class Player:
             found = measure(project)
         return WORKS if found.status == Baseline.Status.READY else one_line(found.problem)[:400] or "It is not known."
 
-    def _gates(self, project: Project, change: Change) -> dict[str, Any]:
+    def _gates(self, project: Project, change: PastCommit) -> dict[str, Any]:
         """What the gates say of upstream's change beyond what they say of the tree before it."""
         repository = repository_of(project)
         head = repository.head()
@@ -119,7 +119,7 @@ class Player:
     def _text(self, commit: str, path: str) -> str | None:
         return text_at(self._git_dir, commit, path)
 
-    def _build(self, project: Project, change: Change, result: CommitResult) -> None:
+    def _build(self, project: Project, change: PastCommit, result: CommitResult) -> None:
         keys = [row.key for row in extract(change.document).requirements if row.kind != "non_goal"] or ["R1"]
         replies = self._folder.work / "replies"
         shutil.rmtree(replies, ignore_errors=True)
@@ -175,7 +175,7 @@ class Player:
         self._worker.wake()
         return bool(waiting)
 
-    def _read(self, project: Project, planning: Run, run: Run, change: Change, result: CommitResult) -> None:
+    def _read(self, project: Project, planning: Run, run: Run, change: PastCommit, result: CommitResult) -> None:
         tasks = list(run.tasks.all())
         result.tries = Attempt.objects.filter(task__run=run).count()
         used = [usage_of(run_id=each.pk) for each in (planning, run)]

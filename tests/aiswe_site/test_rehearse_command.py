@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agents.rehearsal.results import CommitResult
-from aiswe_site.rehearsal.order import Folder, Order
+from aiswe_site.rehearsal.order import Order, RehearsalFolder
 from measure.trials.issues import load_issues
 from tests.agents.rehearsal.history import ABSOLUTE, MORE, commit, first_commit
 from tests.aiswe_site.running import COMMAND, aiswe, environment
@@ -74,7 +74,7 @@ def test_a_repository_without_suitable_commits_is_no_error(tmp_path: Path) -> No
 
 
 def test_results_survive_a_line_that_a_kill_tore_and_are_those_of_the_order(tmp_path: Path) -> None:
-    folder, order = Folder(tmp_path / "rehearsal"), Order("/repository", ("a" * 40, "b" * 40))
+    folder, order = RehearsalFolder(tmp_path / "rehearsal"), Order("/repository", ("a" * 40, "b" * 40))
     folder.path.mkdir()
     folder.begin(order)
     folder.keep(CommitResult("a" * 40, "One", outcome="merged"))
@@ -90,7 +90,7 @@ def test_results_survive_a_line_that_a_kill_tore_and_are_those_of_the_order(tmp_
 
 
 def test_only_one_process_rehearses_in_a_folder(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
+    folder = RehearsalFolder(tmp_path)
     with folder.taken() as first, folder.taken() as second:
         assert (first, second) == (True, False)
     with folder.taken() as later:

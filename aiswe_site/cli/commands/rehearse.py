@@ -16,7 +16,7 @@ from aiswe_site.terminal import output
 from aiswe_site.terminal.problems import CliError, WrongUse
 
 if TYPE_CHECKING:
-    from aiswe_site.rehearsal.order import Folder
+    from aiswe_site.rehearsal.order import RehearsalFolder
 
 
 @click.command()
@@ -50,7 +50,7 @@ def command(
     call goes on after a stop. --export writes both in SWE-bench's form: instances.jsonl and predictions.jsonl.
     """
     from agents.workspace.git import GitError
-    from aiswe_site.rehearsal.order import Folder, Order
+    from aiswe_site.rehearsal.order import Order, RehearsalFolder
 
     git_dir = _git_dir(what)
     try:
@@ -59,7 +59,7 @@ def command(
         raise WrongUse(str(refused), "Name a git repository with commits, and commits of it.") from None
     order = Order(str(git_dir), tuple(chosen), model, minutes, tokens)
     mark = hashlib.sha256(f"{git_dir}|{model}".encode()).hexdigest()[:12]
-    folder = Folder(data_folder() / "rehearsals" / mark)
+    folder = RehearsalFolder(data_folder() / "rehearsals" / mark)
     with folder.taken() as ours:
         if not ours:
             raise CliError("This rehearsal is at work already.", f"Its results so far are in {folder.path}.")
@@ -74,7 +74,7 @@ def command(
     return output.answer(document, lambda: _people(document), ok=not ended)
 
 
-def _run(folder: Folder) -> int:
+def _run(folder: RehearsalFolder) -> int:
     """Have the process of the rehearsal work to its end; its progress is passed on. Returns its exit code."""
     argv = [sys.executable, "-m", "aiswe_site.rehearsal", str(folder.path)]
     with (folder.path / "log.txt").open("ab") as log:
@@ -117,7 +117,7 @@ def _chosen(git_dir: Path, most: int, named: tuple[str, ...], since: str) -> lis
     return [change.sha for changes in found.values() for change in changes]
 
 
-def _export(folder: Folder, git_dir: Path, target: Path) -> None:
+def _export(folder: RehearsalFolder, git_dir: Path, target: Path) -> None:
     """Instances whose tests tell something, and what was built of them."""
     from agents.rehearsal.instances import instance, prediction, write_rows
     from agents.rehearsal.upstream import suitable

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from agents.rehearsal.sight import Sight, sight
-from agents.rehearsal.upstream import Change
+from agents.rehearsal.upstream import PastCommit
 from tests.agents.rehearsal.history import ABSOLUTE, COINS, TEST, TILL
 from tests.tables import each_row
 
-CHANGE = Change("a" * 40, "b" * 40, "Count", "", ("coins.py",), ("test_coins.py",), (), 2)
+CHANGE = PastCommit("a" * 40, "b" * 40, "Count", "", ("coins.py",), ("test_coins.py",), (), 2)
 BEFORE = {"coins.py": COINS, "till.py": TILL, "test_coins.py": TEST}
 
 
@@ -35,7 +35,7 @@ def test_what_is_put_in_needs_the_line_before_it() -> None:
 
 
 def test_a_file_that_upstream_added_is_not_looked_for() -> None:
-    added = Change("a" * 40, "b" * 40, "Add", "", ("notes.py",), ("test_notes.py",), (), 2)
+    added = PastCommit("a" * 40, "b" * 40, "Add", "", ("notes.py",), ("test_notes.py",), (), 2)
     assert sight(added, BEFORE, {"notes.py": COINS}, "", "") == Sight((0, 0), (0, 0), (0, 0))
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from agents.rehearsal.upstream import Change, spread, suitable, text_at
+from agents.rehearsal.upstream import PastCommit, spread, suitable, text_at
 from agents.requirements.extract import extract
 from agents.workspace.git import GitError
 from tests.agents.rehearsal.history import ABSOLUTE, COINS, MORE, TEST, commit, first_commit
 from tests.tables import each_row
 
 
-def changed(folder: Path, message: str, **files: str | bytes | None) -> list[Change]:
+def changed(folder: Path, message: str, **files: str | bytes | None) -> list[PastCommit]:
     first_commit(folder)
     commit(folder, message, {name.replace("__", "/").replace("_dot_", "."): text for name, text in files.items()})
     return suitable(folder / ".git", newest=1)
@@ -62,8 +62,8 @@ def test_a_branch_that_is_not_there_is_an_error_that_names_it(tmp_path: Path) ->
         suitable(tmp_path / ".git", "elsewhere")
 
 
-def change_in(folder: str, number: int) -> Change:
-    return Change(f"{number:040}", "0" * 40, f"Change {number}", "", (f"{folder}/a.py",), ("test_a.py",), (), 3)
+def change_in(folder: str, number: int) -> PastCommit:
+    return PastCommit(f"{number:040}", "0" * 40, f"Change {number}", "", (f"{folder}/a.py",), ("test_a.py",), (), 3)
 
 
 def test_commits_are_spread_over_time_and_over_folders() -> None:
