@@ -17,7 +17,7 @@ FEWEST_LINES, MOST_LINES = 2, 120  # of code that were added or removed
 FEWEST_TEST_LINES = 3  # that were added
 _PROSE = re.compile(r"(?:^|/)(?:docs?|changes|changelog|news)(?:/|[^/]*$)|\.(?:md|rst|txt|adoc)$", re.IGNORECASE)
 # Code beside the product: what is changed there is not what the commit's message is about.
-_ASIDE = re.compile(r"^(?:docs?|examples?|benchmarks?|tools)/|(?:^|/)(?:setup|noxfile|conftest)\.py$")
+_ASIDE = re.compile(r"^(?:docs?|examples?|benchmarks?|tools)/")
 _NUMBER = re.compile(r"\s*\(#\d+\)")
 _SIGNATURE = re.compile(r"(?im)^(?:co-authored-by|signed-off-by|reviewed-by|change-id|cherry picked from)\b.*$")
 

@@ -1,5 +1,7 @@
 """Backups that a page has taken: by administrators, one at a time, whole or not at all."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,12 @@ from projects.storage.backup import BackupFailed
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, settings: Any) -> Path:
+    settings.AISWE_HOME = tmp_path
+    return tmp_path
 
 
 def write(target: Path) -> dict[str, Any]:
