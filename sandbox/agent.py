@@ -27,7 +27,7 @@ def joined(*parts: str) -> str:
 
 def agent_source() -> str:
     """The agent as one Python program."""
-    return joined(*PARTS) + "\n\nmain({})\n"
+    return joined(*PARTS, "start")
 
 
 def keeper_source() -> str:

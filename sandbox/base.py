@@ -96,10 +96,7 @@ class ListedFile:
 
 
 class Sandbox(Protocol):
-    """One ephemeral sandbox: made for one task, kept warm while the task lasts, then gone with all it held.
-
-    WarmSandbox in sandbox/warm.py implements it for all backends.
-    """
+    """One ephemeral sandbox: made for one task, kept warm while the task lasts, then gone with all it held."""
 
     backend: str
 

@@ -1,7 +1,4 @@
-"""A sandbox kept warm: the contract's verbs spoken to the agent inside, whatever holds the agent.
-
-serve() of sandbox/inside/serve.py answers each request there; a command is run by sandbox/inside/commands.py.
-"""
+"""A sandbox kept warm: the contract's verbs spoken to the agent inside, whatever holds the agent."""
 
 from __future__ import annotations
 
