@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -36,12 +37,14 @@ def emit(
     task_id: int | None = None,
     attempt: int = 0,
     key: str | None = None,
+    at: datetime | None = None,
 ) -> Event:
     """Add one event to a run's stream and notify its viewers after the commit.
 
     Secrets are taken out of summary, payload and blobs before anything is hashed or stored. With a `key`, a second
     call returns the first row unchanged. Of the event's blobs ({"prompt": [text, …], "output": text}) the row keeps
-    sha256s. Raises BadInput when there is no such run.
+    sha256s. `at` is the time of what it reports, read while the run is held; now when it is left out. Raises BadInput
+    when there is no such run.
     """
     # Redaction and cleaning before the lock: other writers of the run need not wait for them.
     clean_payload = clean_json(redact(clean_json(given.payload())))
@@ -61,7 +64,7 @@ def emit(
         event = Event(
             run_id=run_id,
             seq=last_seq + 1,
-            at=timezone.now(),
+            at=at or timezone.now(),
             type=clean_line(given.type, 40),
             role=clean_line(given.role, 20),
             actor=clean_line(actor, 120),

@@ -5,6 +5,7 @@ Every move is a compare-and-set, leaves a Transition row and, where there is a s
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -67,19 +68,13 @@ def check_move(moves: dict[str, tuple[str, ...]], old: str, to: str, what: str) 
 
 def record(kind: str, pk: int, old: str, new: str, *, reason: str, actor: str) -> Transition:
     """Add the history row of a move."""
-    return Transition.objects.create(
-        kind=kind,
-        object_id=pk,
-        old=old,
-        new=new,
-        reason=clean_line(str(redact(reason)), 300),
-        actor=clean_line(actor, 120),
-    )
+    reason, actor = clean_line(str(redact(reason)), 300), clean_line(actor, 120)
+    return Transition.objects.create(kind=kind, object_id=pk, old=old, new=new, reason=reason, actor=actor)
 
 
-def _changes(row: Task | Run, to: str, wait: WaitReason | None, reason: str, *, over: bool) -> dict[str, Any]:
-    """The columns that a move sets."""
-    now = timezone.now()
+def _changes(row: Task | Run, to: str, wait: WaitReason | None, reason: str, now: datetime) -> dict[str, Any]:
+    """The columns that a move sets; `now` is the time of its event too, so a past moment shows what was live."""
+    over = to in (Run.OVER if isinstance(row, Run) else TASK_OVER)
     detail = clean_line(str(redact(reason)), 300)
     changes: dict[str, Any] = {"status": str(to), "wait_reason": wait or "", "why_detail": detail}
     if to == "running" and row.started_at is None:
@@ -100,21 +95,22 @@ def move_task(
     """
     old = task.status
     check_move(Task.MOVES, old, to, f"Task {task.key}")
-    changes = _changes(task, to, wait, reason, over=to in TASK_OVER)
-    reason = sentence(wait or "", reason)
+    why = sentence(wait or "", reason)
     with transaction.atomic():
         lock_run(task.run_id)
+        now = timezone.now()
+        changes = _changes(task, to, wait, reason, now)
         rows = Task.objects.filter(pk=task.pk, status=old)
         if token is not None:
             rows = rows.filter(lease_token=token).exclude(lease_owner="")
         if not rows.update(**changes):
             raise _refusal(task, old, token)
-        record("task", task.pk, old, str(to), reason=reason, actor=actor)
+        record("task", task.pk, old, str(to), reason=why, actor=actor)
         kind, outcome = TASK_EVENTS[to]
-        text = f"{task.key} {task.title}: {Task.Status(to).label.lower()}" + (f" · {reason}" if reason else "")
+        text = f"{task.key} {task.title}: {Task.Status(to).label.lower()}" + (f" · {why}" if why else "")
         waits = {"wait": changes["wait_reason"], "detail": changes["why_detail"]} if wait else {}
-        moved = kind(summary=text, outcome=outcome, key=task.key, from_=str(old), to=str(to), reason=reason, **waits)
-        event = emit(task.run_id, moved, actor=actor, task_id=task.pk)
+        moved = kind(summary=text, outcome=outcome, key=task.key, from_=str(old), to=str(to), reason=why, **waits)
+        event = emit(task.run_id, moved, actor=actor, task_id=task.pk, at=now)
     vars(task).update(changes)
     return event
 
@@ -134,24 +130,25 @@ def move_run(run: Run, to: str, *, wait: WaitReason | None = None, reason: str =
     """
     old = run.status
     check_move(Run.MOVES, old, to, f"Run {run.pk}")
-    changes = _changes(run, to, wait, reason, over=to in Run.OVER)
-    changes["why_since"] = timezone.now() if wait or reason else None
-    reason = sentence(wait or "", reason)
+    why = sentence(wait or "", reason)
     first = run.started_at is None
     with transaction.atomic():
         lock_run(run.pk)
+        now = timezone.now()
+        changes = _changes(run, to, wait, reason, now)
+        changes["why_since"] = now if why else None
         if not Run.objects.filter(pk=run.pk, status=old).update(**changes):
             raise LostRace(f"Run {run.pk} is no longer {old}. Look again.")
         if to in Run.OVER:
             forget_replies(run.pk)
-        record("run", run.pk, old, str(to), reason=reason, actor=actor)
+        record("run", run.pk, old, str(to), reason=why, actor=actor)
         kind, outcome = RUN_EVENTS[to]
         if to == Run.Status.RUNNING and not first:
             kind = RunResumed
-        text = f"Run {run.pk}: {Run.Status(to).label.lower()}" + (f" · {reason}" if reason else "")
+        text = f"Run {run.pk}: {Run.Status(to).label.lower()}" + (f" · {why}" if why else "")
         waits = {"wait": changes["wait_reason"], "detail": changes["why_detail"]} if wait else {}
-        moved = kind(summary=text, outcome=outcome, from_=str(old), to=str(to), reason=reason, **waits)
-        event = emit(run.pk, moved, actor=actor)
+        moved = kind(summary=text, outcome=outcome, from_=str(old), to=str(to), reason=why, **waits)
+        event = emit(run.pk, moved, actor=actor, at=now)
         _tell(run, to, wait, event)
     vars(run).update(changes)
     return event

@@ -50,9 +50,11 @@ class TaskMoves(RuleBasedStateMachine):
         assert row.status == self.task.status == self.path[-1]
         history = list(Transition.objects.filter(kind="task", object_id=row.pk).values_list("old", "new"))
         assert history == list(zip(self.path, self.path[1:], strict=False))
-        told = [event.payload["to"] for event in Event.objects.filter(task=row).order_by("seq")]
-        assert told == self.path[1:]
-        assert (row.finished_at is not None) == (row.status in ("merged", "skipped", "escalated", "cancelled"))
+        told = list(Event.objects.filter(task=row).order_by("seq"))
+        assert [event.payload["to"] for event in told] == self.path[1:]
+        over = row.status in ("merged", "skipped", "escalated", "cancelled")
+        assert row.finished_at == (told[-1].at if over else None)
+        assert row.started_at == next((event.at for event in told if event.payload["to"] == "running"), None)
 
     def teardown(self) -> None:
         assert verify_chain(self.task.run_id).ok
