@@ -7,17 +7,16 @@ that counts.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from sandbox.base import SandboxError
+from sandbox.locks import owned
 from sandbox.owners import lives
 from sandbox.scratch import private_folder
 
@@ -86,13 +85,6 @@ def write_build(build: ImageBuild) -> None:
             target.write_text(text)  # in the room of the older note
 
 
-@contextlib.contextmanager
-def build_lock() -> Iterator[bool]:
+def build_lock() -> contextlib.AbstractContextManager[bool]:
     """Whether this process is now the only builder for the engine; the kernel drops the lock with the process."""
-    with _place(".lock").open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+    return owned(_place(".lock"))

@@ -7,16 +7,17 @@ work shorter and is never a reason for it to fail.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import shutil
 import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
+
+from sandbox.locks import owned
 
 RECORD = "embedding"  # a file in the folder: what it began with
 log = logging.getLogger("aiswe.memory")
@@ -32,7 +33,7 @@ class ChromaFolder:
         self.taken = False  # another process owns it
         self._client: Any = None
         self._lock = threading.Lock()
-        self._owner: IO[str] | None = None
+        self._owner = ExitStack()
 
     def client(self) -> Any:
         """Chroma's client; None with a problem."""
@@ -44,18 +45,14 @@ class ChromaFolder:
                     self.path.mkdir(parents=True, exist_ok=True)
                     (self.path / RECORD).write_text(f"{self._embedding}\n", "utf-8")
                 self.path.mkdir(parents=True, exist_ok=True)
-                handle = (self.path / "owner.lock").open("a")
+                mine = self._owner.enter_context(owned(self.path / "owner.lock"))
             except OSError as error:
                 self._give_up(error)
                 return None
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                handle.close()
+            if not mine:
                 self.taken = True
                 self.problem = f"Another process owns the memory in {self.path.name}; this one remembers nothing."
                 return None
-            self._owner = handle
             try:
                 self._client = _opened(self.path)
             except BaseException as error:  # noqa: BLE001 - sorted out there
@@ -102,9 +99,7 @@ class ChromaFolder:
         """Give the directory back."""
         with self._lock:
             self._client = None
-            if self._owner is not None:
-                self._owner.close()
-                self._owner = None
+            self._owner.close()
 
 
 def _opened(path: Path) -> Any:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from agents.rehearsal.results import CommitResult, autonomy, sentence, totals
+from sandbox.locks import owned
 
 REFERENCE = "reference"
 _APART = frozenset({"patch", "fail_to_pass", "pass_to_pass"})  # of a result: they are for other harnesses
@@ -57,17 +57,10 @@ class RehearsalFolder:
         for place in (self.work, self.home):
             shutil.rmtree(place, ignore_errors=True)
 
-    @contextmanager
-    def taken(self) -> Iterator[bool]:
+    def taken(self) -> AbstractContextManager[bool]:
         """Whether this process may rehearse here; no other may until the block ends, whatever ends this process."""
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (self.path / "lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                yield False
-            else:
-                yield True
+        return owned(self.path / "lock")
 
     def keep(self, result: CommitResult) -> None:
         """Write down what came of a commit."""

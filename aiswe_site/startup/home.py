@@ -6,7 +6,6 @@ Works without Django: the command line and the supervisor stay small and fast.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
 import stat
@@ -15,6 +14,8 @@ import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+
+from sandbox.locks import owned
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
@@ -84,15 +85,11 @@ def home_lock(home: Home) -> Iterator[None]:
 
     The kernel drops the lock with the process, so a lock file left by a crash is no obstacle. Raises HomeTaken.
     """
-    with (home.run / "up.lock").open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+    with owned(home.run / "up.lock") as mine:
+        if not mine:
             pid, address = read_text(home.supervisor_pid_file), read_text(home.address_file)
             at = f" at {address}" if address else ""
-            raise HomeTaken(
-                f"Another aiswe process already uses {home.path} (process {pid or 'unknown'}{at})."
-            ) from None
+            raise HomeTaken(f"Another aiswe process already uses {home.path} (process {pid or 'unknown'}{at}).")
         yield
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from projects.services.audit.sitelog import note
 from projects.storage.backup import BackupFailed, Installation, back_up
 from projects.storage.paths import home, repository_of
 from projects.workers.queue import enqueue
+from sandbox.locks import owned
 
 TAKEN = "backup.taken"
 CHUNK = 1 << 20
@@ -103,13 +103,6 @@ def kept_folder() -> Path:
     return folder
 
 
-@contextmanager
-def _turn() -> Iterator[bool]:
+def _turn() -> AbstractContextManager[bool]:
     """Whether nobody else takes a backup, and keep others from it; a killed process gives its turn back."""
-    with (kept_folder() / ".turn").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+    return owned(kept_folder() / ".turn")
