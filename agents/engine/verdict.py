@@ -14,6 +14,7 @@ from sandbox.test_setup import TestSetup
 _PHASE = re.compile(r" \((?:setup|teardown)\)$")
 _MISSING = re.compile(r"No module named '([\w.]+)'")
 SHOWN = 5
+MOST_ALONE = 20  # failures that are tried alone: more are no chance
 OWN_CPU = 0.5  # of its limit: a test that used so much computed, and did not wait for something
 
 
@@ -137,6 +138,13 @@ def waited(found: TestReport, setup: TestSetup) -> list[Hang]:
     hangs = [one for one in found.hangs if plain(one.nodeid) not in setup.known_failures | setup.flickering]
     idle = [one for one in hangs if one.cpu_seconds < OWN_CPU * setup.test_seconds]
     return idle if len(idle) == len(hangs) else []
+
+
+def unexpected(found: TestReport, written: Mapping[str, str], setup: TestSetup) -> list[str]:
+    """The new failures, when all are of tests that passed before in files that the task did not write; else none."""
+    new = sorted({plain(one) for one in found.failing} - setup.known_failures - setup.flickering)
+    stood = all(one in setup.passing and one.partition("::")[0] not in written for one in new)
+    return new if stood and len(new) <= MOST_ALONE else []
 
 
 def hangs_again(hang: Hang, again: TestReport) -> bool:

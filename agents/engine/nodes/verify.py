@@ -17,7 +17,7 @@ from agents.engine.nodes.packages import settle_packages
 from agents.engine.nodes.rebuilt import with_build
 from agents.engine.repeats import already_tried, remembered
 from agents.engine.state import TaskState, files_of, key_of, updated
-from agents.engine.verdict import hangs_again, plain, trouble, verdict_of, waited
+from agents.engine.verdict import hangs_again, plain, trouble, unexpected, verdict_of, waited
 from agents.events.effects import (
     CommandRan,
     CoverageMeasured,
@@ -211,6 +211,7 @@ def _run_until_sound(
     Raises SandboxUnavailable.
     """
     setup, written, why = with_services(ctx.test_setup, tree.path), files_of(state["candidate"]), ""
+    chance: set[str] = set()
     for turn in range(ENVIRONMENT_TRIES):
         sandbox = ctx.sandbox(state["candidate"]["packages"])
         sandbox.mirror(tree.path)
@@ -218,6 +219,11 @@ def _run_until_sound(
         there = [path for path, _, _ in regular_files(tree.path)]
         found = run_suites(language, sandbox, there, paths, setup, measured=[*written])
         why = trouble(found, written, setup) or _hung_once(ctx, tree, language, sandbox, found)
+        failed = [] if why else unexpected(found, written, setup)
+        # What failed in both whole runs is the code's, though it passes alone: it depends on what ran before it.
+        if failed and chance.isdisjoint(failed) and _passes_alone(ctx, tree, language, sandbox, failed):
+            chance.update(failed)
+            why = f"{failed[0]} failed, and passed when it ran alone"
         if not why:
             break
         said = f"A test run says nothing of the code: {why}"[:500]
@@ -238,6 +244,12 @@ def _hung_once(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sa
             at = f" at {hang.frames[0]}" if hang.frames else ""
             return f"{hang.nodeid} did not end{at} after {hang.seconds:.0f} s, and did when it ran alone"
     return ""
+
+
+def _passes_alone(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sandbox, failed: list[str]) -> bool:
+    sandbox.mirror(tree.path)
+    again = run_suites(language, sandbox, [], failed, with_services(ctx.test_setup, tree.path))
+    return again.ok and again.passed >= len(failed)
 
 
 def command_ran(argv: Sequence[str], found: TestReport, backend: str) -> CommandRan:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from agents.languages.python.statements import (
     SCOPES,
@@ -42,6 +42,7 @@ class Slices:
         self._binders: dict[tuple[Scope, str], list[ast.stmt]] = defaultdict(list)
         self._changers: dict[tuple[Scope, str], list[ast.stmt]] = defaultdict(list)
         self._mentions: dict[tuple[str, str], list[ast.stmt]] = defaultdict(list)  # of a name, a call, an attribute
+        self._holders: dict[str, set[str]] = defaultdict(set)  # names that are given this one: aliases and tables
         self._setters: dict[str, list[ast.stmt]] = defaultdict(list)  # of an attribute of anything but self
         self._elsewhere: dict[tuple[Scope, str], Scope] = {}  # what global and nonlocal say
         self._tests: dict[Scope, list[ast.stmt]] = defaultdict(list)
@@ -92,7 +93,11 @@ class Slices:
                     pending.append(source)
             if len(found) > MOST_STATEMENTS:
                 return ast.unparse(self._scope(start))
-        return "\n".join(found[one] for one in sorted(found, key=position))
+        return "\n".join([*(found[one] for one in sorted(found, key=position)), *self._aliases(found)])
+
+    def _aliases(self, found: Iterable[ast.stmt]) -> list[str]:
+        names = {one.name for one in found if isinstance(one, Function)}
+        return sorted(f"{alias}: {name}" for name in names for alias in self._holders.get(name, ()))
 
     def _members(self, found: dict[ast.stmt, str], followed: set[ast.stmt], around: list[ast.stmt]) -> list[ast.stmt]:
         """What else the classes among the statements give the attributes that the statements read; added to both."""
@@ -128,9 +133,14 @@ class Slices:
             self._changers[owner or self._home(scope, name), name].append(statement)
         if isinstance(statement, ast.If | ast.Assert | ast.While):
             self._tests[scope].append(statement)
+        calls = any(isinstance(one, ast.Call) for one in own_nodes(statement))
         for node in own_nodes(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                self._mentions["", node.id].append(statement)
+                # An alias or a table that calls nothing gives a function nothing; what else it holds is not followed.
+                if calls:
+                    self._mentions["", node.id].append(statement)
+                else:
+                    self._holders[node.id].update((*bound(statement), *changed(statement)))
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 self._setters[node.attr].append(statement)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -188,6 +188,45 @@ def test_a_person_s_no_sends_the_coder_back_to_have_lost_tests_run(with_old_test
     assert "passed before and did not run" in with_old_test.task_store.attempts[1]["tests"]["failures"][0]["message"]
 
 
+QUICK = "tests/test_speed.py::test_is_quick"
+SPEED = """from pathlib import Path
+
+
+def test_is_quick():
+    assert Path("turn.txt").read_text() not in SLOW
+"""
+
+
+@pytest.mark.parametrize(
+    ("slow", "outcomes", "turns"),
+    [
+        ("0", ["passed"], [[], [QUICK], []]),
+        ("02", ["failed", "passed"], [[], [QUICK], [], []]),
+        ("01", ["failed", "passed"], [[], [QUICK], []]),
+    ],
+    ids=["by chance", "whenever all run", "alone too"],
+)
+def test_a_failure_of_a_test_that_stood_is_charged_when_it_comes_again(bench, monkeypatch, slow, outcomes, turns):
+    """`slow` are the runs in which it fails."""
+    ran, works = [], language.run_pytest
+
+    def run(sandbox, args=(), **more):
+        sandbox.put({"turn.txt": str(len(ran)).encode()})
+        ran.append(list(args))
+        return works(sandbox, args, **more)
+
+    monkeypatch.setattr(language, "run_pytest", run)
+    bench.start_with({"tests/test_speed.py": SPEED.replace("SLOW", repr(slow))})
+    bench.replies |= {"coder-repair": DIAGNOSIS.format(cause="it is slow") + GOOD.replace("a + b", "b + a")}
+    bench.test_setup = TestSetup(passing=frozenset({QUICK}))
+    bench.switched_off = frozenset({"mutation"})
+    assert bench.run()["verdict"] == "merged"
+    assert [attempt["outcome"] for attempt in bench.task_store.attempts.values()] == outcomes
+    assert ran == turns
+    told = [event["payload"]["text"] for event in bench.event_log.of("system")]
+    assert any("passed when it ran alone" in text for text in told) == (slow != "01")
+
+
 STORE = """import socket
 
 

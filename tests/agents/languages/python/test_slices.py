@@ -94,6 +94,27 @@ def test_it_stays_when_something_else_changes(old: str, new: str) -> None:
     assert behind(PROGRAM.replace(old, new)) == behind(PROGRAM)
 
 
+TABLE = """
+def upper(text):
+    return Markup(text)  # here
+
+
+def lower(text):
+    return text.lower()
+
+
+FILTERS = {"upper": upper, "lower": lower}
+"""
+
+
+def test_the_other_functions_of_a_table_do_not_matter_and_a_new_table_does() -> None:
+    assert behind(TABLE.replace("text.lower()", "text.casefold()")) == behind(TABLE)
+    assert behind(TABLE.replace('"lower": lower', '"lower": str.lower')) == behind(TABLE)
+    assert behind(TABLE + "OTHERS = [upper]\n") != behind(TABLE)
+    assert behind(TABLE.replace("lower}", "lower, **made(upper, lower)}")) != behind(TABLE)
+    assert behind(TABLE + "shown = [use(upper, input())]\n") != behind(TABLE)
+
+
 def test_a_later_statement_counts_only_inside_a_loop() -> None:
     straight = "a = 1\nrun(a)  # here\na = 2\n"
     assert behind(straight) == behind(straight.replace("a = 2", "a = 3"))
