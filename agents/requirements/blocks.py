@@ -22,6 +22,7 @@ _ITEM = re.compile(
     r"^(\s*)([-*+•‣◦–・]|\d{1,3}[.)、]|[a-zа-я][.)]|\([a-z0-9]{1,2}\)|[①-⑳])(?:\s+|(?<=[・、①-⑳]))"
     r"(\[[ xX~/!?-]\]\s+)?(\S.*)$"
 )
+_WORDS_OF_ITEM = re.compile(r"[-*+•‣◦–・]\s*\S+\s")  # "- Show the order history" heads nothing
 _RULE = re.compile(r"^\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})\s*$")
 _QUOTE = re.compile(r"^\s{0,3}>\s?")
 _PROMPT = re.compile(r"^\s*>>>(?:\s|$)")
@@ -275,7 +276,7 @@ class _Parser:
             last = ("appendix", "works cited", "references", "conclusion", "glossary", "bibliography")
             return 1 if word.endswith(last) else 7
         if self._is_alone(at):
-            if blank and (self.blocks or " " not in line) and _is_label(line):
+            if blank and (self.blocks or " " not in line) and _is_label(line) and not _WORDS_OF_ITEM.match(line):
                 return 7 if heading_role(line) is not None else 0
             return 0
         opens = _is_title(line) and heading_number(self.lines[at + 1].strip()) == (1,)

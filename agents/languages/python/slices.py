@@ -128,7 +128,7 @@ class Slices:
 
     def _note(self, statement: ast.stmt) -> None:
         scope = self._scope(statement)
-        for name in changed(statement):
+        for name in changed(statement, self._imported):
             owner = self._class_of(scope) if name.startswith(_OWN) else None
             self._changers[owner or self._home(scope, name), name].append(statement)
         if isinstance(statement, ast.If | ast.Assert | ast.While):

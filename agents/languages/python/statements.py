@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _CHANGING = frozenset("add append appendleft extend insert pop popitem remove setdefault update write".split())
+_SETS = re.compile(
+    r"_?(?:set|add|append|ch|clear|config|del|dis|enable|extend|init|insert|install|mount|patch|push|put|reg|remove|re?set|seed|un|update|use)"
+)
 
 
 def position(statement: ast.stmt) -> tuple[int, int]:
@@ -111,8 +115,11 @@ def bound(statement: ast.stmt) -> set[str]:
     return names
 
 
-def changed(statement: ast.stmt) -> set[str]:
-    """Names and attributes of self whose object a statement may change, or replace a part of."""
+def changed(statement: ast.stmt, modules: Collection[str] = ()) -> set[str]:
+    """Names and attributes of self whose object a statement may change, or replace a part of.
+
+    A function of one of the `modules` changes its module where its name says so: `locale.setlocale(…)`.
+    """
     names = set[str]()
     for node in own_nodes(statement):
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
@@ -120,7 +127,9 @@ def changed(statement: ast.stmt) -> set[str]:
         elif isinstance(node, ast.Call):
             method = node.func if isinstance(node.func, ast.Attribute) else None
             alone = isinstance(statement, ast.Expr)
-            if method and (alone or method.attr in _CHANGING):
+            if method and isinstance(method.value, ast.Name) and method.value.id in modules:
+                names |= {method.value.id} if _SETS.match(method.attr) else set()
+            elif method and (alone or method.attr in _CHANGING):
                 names |= roots(method.value)
             for changed in (*node.args, *(one.value for one in node.keywords)) if alone else ():
                 names |= roots(changed)

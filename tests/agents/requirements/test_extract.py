@@ -360,6 +360,13 @@ def test_a_heading_that_merely_speaks_of_a_constraint_promises_none():
     assert [requirement.kind for requirement in named.requirements] == ["constraint"]
 
 
+def test_a_list_of_one_item_is_no_heading_whatever_its_words_head_elsewhere() -> None:
+    for item in ("- FR-1 Show the order history", "* Hide values in Context.invoke", "- Show the order history"):
+        found = extract(f"# Change\n\n{item}\n\nPeople asked for it.\n")
+        assert [row.text for row in found.requirements] == [item.removeprefix("- FR-1").strip("-* ")]
+    assert extract("# Shop\n\n- Context\n\nWe sell bikes.\n").requirements == ()
+
+
 def test_a_list_item_may_begin_with_its_id_alone() -> None:
     found = extract(
         "# Notes\n- FR-1 `notes add TEXT` appends a note.\n- FR-2 max_age may be a duration.\n"

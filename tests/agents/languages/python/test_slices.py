@@ -115,6 +115,14 @@ def test_the_other_functions_of_a_table_do_not_matter_and_a_new_table_does() -> 
     assert behind(TABLE + "shown = [use(upper, input())]\n") != behind(TABLE)
 
 
+def test_a_function_of_a_module_changes_the_module_where_its_name_says_so() -> None:
+    program = "import shop\n\n\ndef first(path):\n    shop.load(path)  # here\n\n\ndef second(words):\n    OTHER\n"
+    same = behind(program.replace("OTHER", "pass"))
+    assert behind(program.replace("OTHER", "shop.show(words)")) == same
+    for change in ("shop.add_loader(words)", "shop.loaders.update(words)", "shop.load = words", "change(shop)"):
+        assert behind(program.replace("OTHER", change)) != same, change
+
+
 def test_a_later_statement_counts_only_inside_a_loop() -> None:
     straight = "a = 1\nrun(a)  # here\na = 2\n"
     assert behind(straight) == behind(straight.replace("a = 2", "a = 3"))
