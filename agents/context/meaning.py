@@ -2,7 +2,7 @@
 
 A text is embedded once: its vector is kept by its content, so a commit costs the functions that it changed. The model
 may be away or slow; then what has no vector yet is found by words, `problem` says so, and no task waits longer than
-`seconds`.
+`seconds`: of CPU for a model that runs in this process, so that a busy machine decides nothing.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ class Meaning:
         *,
         seconds: float = SECONDS,
         clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.monotonic,
         close: Callable[[], None] = lambda: None,
     ) -> None:
         self.model, self._embed, self._store, self.close = model, embed, store, close
-        self._seconds, self._clock = seconds, clock
+        self._seconds, self._clock, self._wall = seconds, clock, wall
         self._lock, self._looking = threading.Lock(), threading.Lock()
         self._away, self._until = "", 0.0
         self._answers: OrderedDict[str, Nearness] = OrderedDict()
@@ -103,7 +104,7 @@ class Meaning:
         if not self._lock.acquire(timeout=max(0.0, end - self._clock())):
             return 0, "another task is making the vectors of this code"
         try:
-            if self._clock() < self._until:
+            if self._wall() < self._until:
                 return 0, self._away
             for part in _batches(missing, texts):
                 try:
@@ -127,7 +128,7 @@ class Meaning:
         return made, ""
 
     def _rest(self, why: str) -> None:
-        self._away, self._until = why, self._clock() + REST_S
+        self._away, self._until = why, self._wall() + REST_S
 
 
 def _batches(names: Sequence[str], texts: Mapping[str, str]) -> Iterator[list[str]]:
@@ -160,10 +161,9 @@ def _cosine(one: Vector | None, other: Vector | None) -> float | None:
     # Vectors of two lengths are of two models that had the same name.
     if one is None or other is None or len(one) != len(other):
         return None
-    product: float = sum(map(mul, one, other))
-    return round(product, 6)
+    return round(float(sum(map(mul, one, other))), 6)
 
 
 def meaning_of(store: VectorStore, embedder: Embedder) -> Meaning:
     """An embedder's vectors, kept in this store."""
-    return Meaning(embedder.name, embedder.embed, store, close=embedder.close)
+    return Meaning(embedder.name, embedder.embed, store, clock=embedder.clock, close=embedder.close)

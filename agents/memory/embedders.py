@@ -31,13 +31,14 @@ FIRST_S = 20.0  # for a server's first answer; a model that was not loaded yet t
 class Embedder:
     """Embeds texts within so many seconds, else raises Cancelled; raises LLMError for a model that cannot be used.
 
-    `weight` is what likeness counts beside words, which count 1.
+    `weight` is what likeness counts beside words, which count 1; `clock` counts the seconds: CPU where it runs here.
     """
 
     name: str
     embed: Callable[[Sequence[str], float], list[list[float]]]
     weight: float = 3.0
     close: Callable[[], None] = lambda: None
+    clock: Callable[[], float] = time.monotonic
 
     @property
     def label(self) -> str:
@@ -45,9 +46,8 @@ class Embedder:
         return re.sub(r"[^A-Za-z0-9]+", "-", self.name).strip("-")[:100] or "model"
 
 
-hashing = Embedder(
-    EMBEDDER, lambda texts, seconds: embed(texts), weight=0.001
-)  # finds less than words do, so it only adds places where they find few
+# It finds less than words do, so it only adds places where they find few.
+hashing = Embedder(EMBEDDER, lambda texts, seconds: embed(texts), weight=0.001, clock=time.thread_time)
 
 
 @cache
@@ -55,16 +55,16 @@ def _minilm() -> Embedder:
     model = minilm.MiniLM()
 
     def run(texts: Sequence[str], seconds: float) -> list[list[float]]:
-        end = time.monotonic() + seconds
+        end = time.thread_time() + seconds
         try:
-            made = model.embed(texts, lambda: time.monotonic() > end)
+            made = model.embed(texts, lambda: time.thread_time() > end)
         except minilm.NotInstalled as missing:
             raise LLMError(str(missing)) from None
         if len(made) < len(texts):
             raise Cancelled
         return made
 
-    return Embedder(minilm.NAME, run)
+    return Embedder(minilm.NAME, run, clock=time.thread_time)
 
 
 def embedding_in(folder: Path, setting: str) -> str:

@@ -1,11 +1,14 @@
 """Code and documents are compared with a task by meaning, each text embedded once, and no task waits for a model."""
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from agents.context.meaning import CHARS, MOST, REST_S, Asking, Meaning, meaning_of
 from agents.context.vectors import VectorStore
 from agents.llm.base import Cancelled, ModelUnavailable, Timeouts
-from agents.memory.embedders import embedder_of
+from agents.memory.embedders import embedder_of, hashing
 from agents.memory.folder import ChromaFolder
 from tests.agents.context.support import Embedder
 from tests.agents.llm.fake_servers import FakeModelServer
@@ -49,7 +52,7 @@ def test_the_answer_is_the_same_when_the_model_is_away_and_the_vectors_are_there
 def test_a_model_that_is_away_is_said_and_left_alone_for_a_while(store, model):
     now = [0.0]
     model.away = ModelUnavailable("no server")
-    meaning = Meaning("m", model, store, clock=lambda: now[0])
+    meaning = Meaning("m", model, store, wall=lambda: now[0])
     found = meaning.near("pay back", TEXTS)
     assert (found.alike, found.problem) == ([None, None, None], "no server")
     asked = model.asked
@@ -92,6 +95,15 @@ def test_a_model_that_makes_nothing_in_its_time_is_left_alone(store):
     meaning.near("pay back", TEXTS)
     assert len(asked) == 1
     assert asked[0] <= 3.0
+
+
+def test_a_model_of_this_process_is_given_cpu_and_not_time(store):
+    def waits(texts, seconds):
+        time.sleep(0.3)  # for a core that others use
+        return hashing.embed(texts, seconds)
+
+    meaning = meaning_of(store, replace(hashing, embed=waits))
+    assert meaning.learn([f"def part_{n}(): {'x' * CHARS}" for n in range(30)], 1.0) == (0, "")
 
 
 def test_only_so_many_texts_are_compared(store, model):
