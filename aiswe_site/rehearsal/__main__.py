@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agents.rehearsal.upstream import PastCommit, suitable
-from aiswe_site.rehearsal.order import REFERENCE, Order, RehearsalFolder
 from aiswe_site.startup import django, serving
 from aiswe_site.startup.home import data_folder
 from aiswe_site.terminal import output
+from projects.services.insight.rehearsals import REFERENCE, Order, RehearsalFolder
 
 # Where the installation keeps what is its own: nothing of it is written, or read, in a rehearsal.
 _OUTSIDE = ("DATABASE_URL", "REDIS_URL", "AISWE_AUDIT_HEADS", "AISWE_SHARE_LESSONS")

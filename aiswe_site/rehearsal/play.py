@@ -22,7 +22,6 @@ from agents.workspace.fetching import take_commit
 from agents.workspace.git import GitError
 from aiswe_site.demo.result import standstill
 from aiswe_site.rehearsal.judge import Judge
-from aiswe_site.rehearsal.order import REFERENCE, Order, RehearsalFolder
 from aiswe_site.startup.serving import Worker
 from aiswe_site.terminal.operator import acting_user
 from aiswe_site.terminal.problems import CliError
@@ -42,6 +41,7 @@ from projects.models import (
     Task,
 )
 from projects.services.decisions import approvals
+from projects.services.insight.rehearsals import REFERENCE, Order, RehearsalFolder
 from projects.services.planning import documents, plans, runs
 from projects.services.repositories.importing import CodeSource, import_project
 from projects.services.work.usage import usage_of

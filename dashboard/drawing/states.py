@@ -70,6 +70,7 @@ STATES: dict[str, Look] = {
     "open": Look("flag", "open", "err"),
     "fixing": Look("running", "being fixed", "run"),
     "watching": Look("running", "watched", "info"),
+    "looked_at": Look("ready", "looked at", "muted"),
     "resolved": Look("passed", "resolved", "ok"),
 }
 _UNKNOWN = Look("system", "unknown", "muted")

@@ -13,7 +13,7 @@ THEMES = ("auto", "light", "dark")
 SECTIONS = {
     "projects": (
         "project deployments deployment incident incidents baseline target requirements requirement plan planning "
-        "preview files trace backlog"
+        "preview files trace backlog rehearsals"
     ).split(),
     "approvals": ["approval"],
     "runs": ["run", "task", "gate", "finding", "call"],

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agents.rehearsal.results import CommitResult
-from aiswe_site.rehearsal.order import Order, RehearsalFolder
 from measure.trials.issues import load_issues
+from projects.services.insight.rehearsals import Order, RehearsalFolder
 from tests.agents.rehearsal.history import ABSOLUTE, MORE, commit, first_commit
 from tests.aiswe_site.running import COMMAND, aiswe, environment
 from tests.prepared import prepared

@@ -198,6 +198,7 @@ TABLE: list[Row] = [
     _do("plan-add", ARCHITECTS, "waiting_plan", title="More", minutes="5"),
     _see("plan-split", "plan", "T-01"),
     _do("plan-split", ARCHITECTS, "waiting_plan", "T-01", **SPLIT),
+    _see("rehearsals", "project"),
     _see("project-ask", "project"),
     _do("project-ask", MEMBERS, "project", ok=200, q="todos"),
     _do("project-index", SETTERS, "project"),

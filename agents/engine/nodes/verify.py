@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
-from agents.checks.compose_services import with_services
 from agents.engine.best_try import best_here
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
@@ -15,9 +14,10 @@ from agents.engine.nodes.consent import refused_forgery, refused_loss
 from agents.engine.nodes.lessons import confirmed, judged, unhelpful_lessons
 from agents.engine.nodes.packages import settle_packages
 from agents.engine.nodes.rebuilt import with_build
+from agents.engine.nodes.sound_runs import ENVIRONMENT_TRIES, run_until_sound
 from agents.engine.repeats import already_tried, remembered
 from agents.engine.state import TaskState, files_of, key_of, updated
-from agents.engine.verdict import hangs_again, plain, trouble, unexpected, verdict_of, waited
+from agents.engine.verdict import verdict_of
 from agents.events.effects import (
     CommandRan,
     CoverageMeasured,
@@ -25,18 +25,16 @@ from agents.events.effects import (
     EffectDone,
     ErrorRaised,
     FileChanged,
-    SystemNotice,
     TestsRan,
 )
 from agents.events.reasoning import AttemptRepeated
 from agents.languages.base import Language
 from agents.languages.registry import language_of, language_of_task
-from agents.languages.suites import run_suites
 from agents.repair.feedback import summary_text
 from agents.repair.known import problem_of
 from agents.repair.signature import error_kind, signature_of
 from agents.workspace.worktree import Worktree
-from sandbox.base import PackageRefused, Sandbox
+from sandbox.base import PackageRefused
 from sandbox.paths import regular_files
 from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
@@ -45,7 +43,6 @@ from sandbox.test_setup import TestSetup
 # that somebody raised tells that a suite is slow.
 SMALL_SUITE_SECONDS, USUAL_LIMIT = 3.0, TestSetup().suite_seconds
 MOST_LOST = 200  # names of tests that did not run; so many are reason enough to ask
-ENVIRONMENT_TRIES = 2  # of a run whose result is the machine's or the sandbox's, not the code's
 # SWE-MEM-3
 REWARD_CLEAN, REWARD_LINT, REWARD_TESTS_FAIL, REWARD_NO_COMPILE = 1.0, 0.5, -0.5, -1.0
 
@@ -140,7 +137,7 @@ def run_tests(
         announcement = CommandRan(summary=f"{' '.join(argv)} …", effect="command", argv=argv)
         with effect(ctx.event_log, announcement, key=key, attempt=number):
             paths = _related(state, ctx, tree, language) if related else []
-            found, environment, tested = _run_until_sound(state, ctx, tree, language, name, paths)
+            found, environment, tested = run_until_sound(state, ctx, tree, language, name, paths)
         candidate = state["candidate"]
         verdict = verdict_of(found, ctx.test_setup, candidate["tests"], candidate["files"], language)
         report = asdict(verdict.report)
@@ -199,57 +196,6 @@ def _related(state: TaskState, ctx: TaskContext, tree: Worktree, language: Langu
     }
     paths = language.related_tests(files, changed, setup.python_path)
     return paths if 2 * len(paths) <= sum(map(language.is_test, files)) else []
-
-
-def _run_until_sound(
-    state: TaskState, ctx: TaskContext, tree: Worktree, language: Language, name: str, paths: Sequence[str]
-) -> tuple[TestReport, str, str]:
-    """Run the suite, once more in a fresh sandbox when the run proves nothing of the code.
-
-    Returns the report, why the second run proved nothing either, and the tree that was tested.
-
-    Raises SandboxUnavailable.
-    """
-    setup, written, why = with_services(ctx.test_setup, tree.path), files_of(state["candidate"]), ""
-    chance: set[str] = set()
-    for turn in range(ENVIRONMENT_TRIES):
-        sandbox = ctx.sandbox(state["candidate"]["packages"])
-        sandbox.mirror(tree.path)
-        tested = tree.tree(state["base"])
-        there = [path for path, _, _ in regular_files(tree.path)]
-        found = run_suites(language, sandbox, there, paths, setup, measured=[*written])
-        why = trouble(found, written, setup) or _hung_once(ctx, tree, language, sandbox, found)
-        failed = [] if why else unexpected(found, written, setup)
-        # What failed in both whole runs is the code's, though it passes alone: it depends on what ran before it.
-        if failed and chance.isdisjoint(failed) and _passes_alone(ctx, tree, language, sandbox, failed):
-            chance.update(failed)
-            why = f"{failed[0]} failed, and passed when it ran alone"
-        if not why:
-            break
-        said = f"A test run says nothing of the code: {why}"[:500]
-        notice = SystemNotice(summary=said, text=said)
-        ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/void{turn}"))
-        ctx.close()
-    return found, why, tested
-
-
-def _hung_once(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sandbox, found: TestReport) -> str:
-    """Why a hang is not the code's: run alone, the test ended, or stood elsewhere. "" when it is, or nothing hung."""
-    setup = with_services(ctx.test_setup, tree.path)
-    for hang in waited(found, setup)[:1]:
-        sandbox.mirror(tree.path)
-        alone = replace(setup, suite_seconds=setup.test_seconds * 2)
-        again = run_suites(language, sandbox, [], [plain(hang.nodeid)], alone)
-        if not hangs_again(hang, again):
-            at = f" at {hang.frames[0]}" if hang.frames else ""
-            return f"{hang.nodeid} did not end{at} after {hang.seconds:.0f} s, and did when it ran alone"
-    return ""
-
-
-def _passes_alone(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sandbox, failed: list[str]) -> bool:
-    sandbox.mirror(tree.path)
-    again = run_suites(language, sandbox, [], failed, with_services(ctx.test_setup, tree.path))
-    return again.ok and again.passed >= len(failed)
 
 
 def command_ran(argv: Sequence[str], found: TestReport, backend: str) -> CommandRan:

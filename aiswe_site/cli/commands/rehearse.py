@@ -16,7 +16,7 @@ from aiswe_site.terminal import output
 from aiswe_site.terminal.problems import CliError, WrongUse
 
 if TYPE_CHECKING:
-    from aiswe_site.rehearsal.order import RehearsalFolder
+    from projects.services.insight.rehearsals import RehearsalFolder
 
 
 @click.command()
@@ -50,7 +50,7 @@ def command(
     call goes on after a stop. --export writes both in SWE-bench's form: instances.jsonl and predictions.jsonl.
     """
     from agents.workspace.git import GitError
-    from aiswe_site.rehearsal.order import Order, RehearsalFolder
+    from projects.services.insight.rehearsals import Order, RehearsalFolder
 
     git_dir = _git_dir(what)
     try:

@@ -1,4 +1,7 @@
-"""What is to be rehearsed, and what came of it so far: two files in a folder, whole at any moment."""
+"""Rehearsals of past commits: what is to be done, and what came of it, in two files that are whole at any moment.
+
+Read by processes without Django too.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,41 @@ class Order:
     model: str = ""
     minutes: float = 25.0
     tokens: int = 0  # of all together, after which no further commit is begun; 0 for any number
+
+
+@dataclass(frozen=True)
+class ProjectRehearsal:
+    """What came of a project's past commits with one model ("" for none), of `ordered` many so far."""
+
+    model: str
+    ordered: int
+    rows: tuple[CommitResult, ...]
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """The figures."""
+        return totals(self.rows)
+
+    @property
+    def sentence(self) -> str:
+        """What to expect of the next change."""
+        return sentence(self.totals)
+
+    @property
+    def autonomy(self) -> str:
+        """The level of autonomy that the figures speak for, as projects name it."""
+        return autonomy(self.totals)
+
+
+def rehearsals_of(git_dir: Path, home: Path) -> list[ProjectRehearsal]:
+    """The rehearsals of a repository that the data folder `home` keeps, the newest first."""
+    found = sorted((home / "rehearsals").glob("*/order.json"), key=lambda file: -file.stat().st_mtime)
+    pairs = [(folder, folder.order()) for folder in (RehearsalFolder(file.parent) for file in found)]
+    return [
+        ProjectRehearsal(order.model, len(order.commits), tuple(folder.results()))
+        for folder, order in pairs
+        if order is not None and Path(order.git_dir) == git_dir
+    ]
 
 
 class RehearsalFolder:

@@ -1,0 +1,23 @@
+"""What came of a project's past commits when they were done again: how far it can be trusted with this repository."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+
+from dashboard.http.pages import page, show
+from dashboard.http.requests import AuthenticatedHttpRequest
+from projects.models import Project
+from projects.models.project import Autonomy
+from projects.services.insight.rehearsals import rehearsals_of
+from projects.storage.paths import home, repository_of
+
+
+@page("GET", Project)
+def overview(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
+    """Each rehearsal of the project's repository: what to expect, and the commits it was learned from."""
+    levels = dict(Autonomy.choices)
+    found = [
+        {"it": each, "totals": each.totals, "level": levels[each.autonomy]}
+        for each in rehearsals_of(repository_of(project).git_dir.resolve(), home())
+    ]
+    return show(request, "pages/rehearsals.html", {"rehearsals": found})
