@@ -6,9 +6,10 @@ from django.http import HttpResponse
 
 from dashboard.http.pages import page, show
 from dashboard.http.requests import AuthenticatedHttpRequest
+from dashboard.text.safe import one_line
 from projects.models import Project
 from projects.models.project import Autonomy
-from projects.services.insight.rehearsals import rehearsals_of
+from projects.services.insight.rehearsals import REFERENCE, rehearsals_of
 from projects.storage.paths import home, repository_of
 
 
@@ -17,7 +18,13 @@ def overview(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
     """Each rehearsal of the project's repository: what to expect, and the commits it was learned from."""
     levels = dict(Autonomy.choices)
     found = [
-        {"it": each, "totals": each.totals, "level": levels[each.autonomy]}
+        {"it": each, "title": _title(each.model), "totals": each.totals, "level": levels[each.autonomy]}
         for each in rehearsals_of(repository_of(project).git_dir.resolve(), home())
     ]
     return show(request, "pages/rehearsals.html", {"rehearsals": found})
+
+
+def _title(model: str) -> str:
+    if model == REFERENCE:
+        return "Upstream's own change in place of a model"
+    return f"Built by {one_line(model, 80)}" if model else "Looked at without a model"
