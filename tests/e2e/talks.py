@@ -105,6 +105,13 @@ def _closing(job: Any, run: int) -> None:
         connection.close()
 
 
+def do_at_work(run: int) -> dict[str, Any]:
+    """Whether a chat's turn goes on: its row knows before any page does."""
+    from projects.models import Run
+
+    return {"at_work": Run.objects.filter(pk=run, status=Run.Status.RUNNING).exists()}
+
+
 def do_words(run: int, text: str) -> dict[str, Any]:
     """A model's words in the making."""
     from projects.services.audit.notifications import announce_delta

@@ -10,13 +10,15 @@ from playwright.sync_api import expect
 
 from tests.e2e.accessibility import complaints_of
 from tests.e2e.server import Site
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 WRITES = "I write it.\n<<WRITE: hello.py>>\nprint('Hello')\n<</WRITE>>"
 
 
-def at_rest(page: Any) -> None:
-    """Wait until the turn is over, its commit included."""
+def at_rest(site: Site, run: int, page: Any) -> None:
+    """Wait until the turn is over, its commit included, and the page knows: it may still show the rest before it."""
+    assert eventually(lambda: not site.do("at_work", run=run)["at_work"])
     expect(page.locator("#run-why")).to_contain_text("Your turn", timeout=120_000)
     expect(page.get_by_role("button", name="Send")).to_be_enabled(timeout=120_000)
 
@@ -46,21 +48,21 @@ def test_a_message_is_sent_a_write_allowed_and_the_answer_read(
     expect(page.locator(".talk")).not_to_contain_text("<<WRITE")
     expect(page.locator(".beside .files")).to_contain_text("hello.py")
     expect(question).to_have_count(0)
-    at_rest(page)  # a row that came after the words would take their place
+    at_rest(site, run, page)  # a row that came after the words would take their place
     site.do("words", run=run, text="I write.\n<<WRITE: two.py>>\nx = 1\n")
     expect(page.locator(".lane i")).to_have_text("I write.\n▸ write two.py\nx = 1\n")
     page.locator(".step").evaluate("fold => { fold.open = true; }")
     box.fill("Thank you")
     page.get_by_role("button", name="Send").click()
     expect(page.locator(".answer").last).to_have_text("You are welcome.")
-    at_rest(page)
+    at_rest(site, run, page)
     expect(page.locator(".lane")).to_have_count(0)
     assert page.locator(".step[open]").count() == 1
     for number in range(4):
         box.fill(f"And {number}?")
         page.get_by_role("button", name="Send").click()
         expect(page.locator(".turn")).to_have_count(3 + number)
-        at_rest(page)  # a message to a turn that still runs is not taken
+        at_rest(site, run, page)  # a message to a turn that still runs is not taken
     page.reload()
     page.locator(".step summary").click()
     expect(page.locator(".step .diff")).to_contain_text("print('Hello')")

@@ -15,6 +15,7 @@ import pytest
 from agents.engine.contracts import Stopped, TaskLimits
 from tests.agents.engine.nodes.support import APPROVED, TESTS, Bench, MemoryEventLog, task
 from tests.agents.outside.support import stand_in
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -214,7 +215,8 @@ def test_the_process_of_an_agent_is_found_by_what_it_is_to_do():
     mark = uuid.uuid4().hex
     agent = subprocess.Popen(["sleep", "60"], env={"AGENT_SCRIPT": mark, "PATH": os.environ["PATH"]})
     try:
-        assert processes_that_know(mark) == [str(agent.pid)]
+        # Right after its start a process has no environment yet.
+        assert eventually(lambda: processes_that_know(mark) == [str(agent.pid)])
     finally:
         agent.kill()
         agent.wait()
