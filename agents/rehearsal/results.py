@@ -19,15 +19,16 @@ class CommitResult:
     """What became of one commit.
 
     `outcome` is merged, blocked (a person or a gate stood against it), escalated, looked_at (no model was to build it)
-    or skipped (its environment does not work); `asked` are the questions that were answered with yes; `seconds` are
-    those of the clock. `fail_to_pass` and `pass_to_pass` are upstream's tests that upstream's code passes, by whether
-    they failed before it; `resolved` says whether they pass on what was built, and `patch` is that.
+    or skipped (its environment does not work); gates that did not run block None; `asked` are the questions that were
+    answered with yes; `seconds` are those of the clock. `fail_to_pass` and `pass_to_pass` are upstream's tests that
+    upstream's code passes, by whether they failed before it; `resolved` says whether they pass on what was built, and
+    `patch` is that.
     """
 
     sha: str
     subject: str
     environment: str = ""
-    gates: dict[str, Any] = field(default_factory=lambda: {"blocked": 0, "findings": []})
+    gates: dict[str, Any] = field(default_factory=lambda: {"blocked": None, "findings": []})
     sight: dict[str, list[int]] = field(default_factory=dict)
     outcome: str = "skipped"
     cause: str = ""
@@ -59,6 +60,7 @@ def totals(rows: Sequence[CommitResult]) -> dict[str, Any]:
     return {
         "commits": len(rows),
         "environment_works": len(works),
+        "gates_ran": sum(row.gates["blocked"] is not None for row in rows),
         "gates_block": sum(bool(row.gates["blocked"]) for row in rows),
         "built": len(built),
         "merged": sum(row.outcome == MERGED for row in built),
@@ -83,10 +85,11 @@ def sentence(found: Mapping[str, Any]) -> str:
     if not works:
         return f"The tests of none of {commits} past commits can be run here, so nothing is known of how work would go."
     ran = f"The tests of {works} of {commits} past commits run here"
-    blocked = found["gates_block"]
-    gate = f"the gates would have stopped {blocked} of the {commits} that people accepted" if blocked else ""
+    blocked, seen = found["gates_block"], found["gates_ran"]
+    gate = f"the gates would have stopped {blocked} of the {seen} that people accepted" if blocked else ""
     if not built:
-        return f"{ran}; {gate or 'the gates would have let all of them pass'}. No model has been tried."
+        passed = f"the gates would have let {'all of them' if seen == commits else f'the {seen} that they saw'} pass"
+        return f"{ran}; {gate or passed}. No model has been tried."
     merged, low, high = found["resolved"], *wilson(found["resolved"], built)
     share = f"{merged} of {built} came out right"
     more = f"so of 100 changes like these, {low * 100:.0f} to {high * 100:.0f} can be expected to"

@@ -166,14 +166,18 @@ class Rehearser:
         raise CliError(f"There is no plan: {planning.why or planning.get_status_display()}")
 
     def _say_yes(self, project: Project, result: CommitResult) -> bool:
-        """Answer what waits; False where nothing does."""
-        waiting = list(project.approvals.filter(status=Approval.Status.PENDING))
+        """Answer what waits, but for escalations: they are an outcome. False where no yes is taken."""
+        waiting = project.approvals.filter(status=Approval.Status.PENDING).exclude(kind=Approval.Kind.ESCALATION)
+        taken = False
         for question in waiting:
             result.asked.append(f"{question.kind}: {question.title}")
-            with suppress(ProjectsError):
+            try:
                 approvals.decide(question, by=self._by, yes=True, reason=YES)
+                taken = True
+            except ProjectsError as refused:
+                result.cause = one_line(str(refused))[:400]
         self._worker.wake()
-        return bool(waiting)
+        return taken
 
     def _read(self, project: Project, planning: Run, run: Run, change: PastCommit, result: CommitResult) -> None:
         tasks = list(run.tasks.all())

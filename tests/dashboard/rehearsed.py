@@ -9,7 +9,14 @@ from projects.models import Project
 from projects.services.insight.rehearsals import Order, RehearsalFolder
 from projects.storage.paths import home, repository_of
 
-WORKED: dict[str, Any] = {"environment": "works", "tries": 1, "seconds": 75.0, "sight": {"files": [1, 2]}}
+PASS = {"blocked": 0, "findings": list[str]()}
+WORKED: dict[str, Any] = {
+    "environment": "works",
+    "gates": PASS,
+    "tries": 1,
+    "seconds": 75.0,
+    "sight": {"files": [1, 2]},
+}
 GOOD = CommitResult("a" * 40, "Add <b>coins</b>", outcome="merged", resolved=True, first_try=True, **WORKED)
 BAD = CommitResult("b" * 40, "Count them", outcome="merged", resolved=False, asked=["gate: exec"], **WORKED)
 SHAS = (GOOD.sha, BAD.sha, "c" * 40, "d" * 40, "e" * 40)
@@ -32,7 +39,7 @@ def every_outcome(project: Project) -> None:
     }
     others = [
         CommitResult("c" * 40, "Weigh them", outcome="escalated", cause="The limit of 6 tries is reached.", **WORKED),
-        CommitResult("d" * 40, "Sort them", outcome="blocked", cause="A gate objects.", gates=stood, **WORKED),
+        CommitResult("d" * 40, "Sort them", outcome="blocked", cause="A gate objects.", **WORKED | {"gates": stood}),
         CommitResult("e" * 40, "Polish", environment="The tests need a server that is not here.", seconds=12.0),
     ]
     rehearsed(project, "first", "", CommitResult(GOOD.sha, GOOD.subject, outcome="looked_at", **WORKED))

@@ -143,7 +143,7 @@ def _people(document: dict[str, Any]) -> None:
         "Commit": lambda row: row["sha"][:10],
         "Subject": lambda row: row["subject"][:50],
         "Environment": lambda row: row["environment"][:60],
-        "Gates": lambda row: f"{row['gates']['blocked']} block" if row["gates"]["blocked"] else "pass",
+        "Gates": lambda row: {None: "–", 0: "pass"}.get(row["gates"]["blocked"], f"{row['gates']['blocked']} block"),
         "Outcome": lambda row: f"{row['outcome']}: {row['cause'][:80]}" if row["cause"] else row["outcome"],
         "Tries": "tries",
         "Questions": "questions",

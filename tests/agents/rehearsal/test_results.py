@@ -49,6 +49,7 @@ def test_figures_count_what_was_built_where_the_environment_works() -> None:
         ([], "small enough"),
         ([done("skipped", environment="No tests.")], "nothing is known"),
         ([done("looked_at")], "No model has been tried"),
+        ([done("looked_at"), CommitResult("b" * 40, "Weigh")], "let the 1 that they saw pass"),
         ([done("looked_at", blocked=1)], "the gates would have stopped 1 of the 1"),
         (
             [done()] * 9 + [done("blocked", resolved=False)],
