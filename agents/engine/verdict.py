@@ -141,10 +141,10 @@ def waited(found: TestReport, setup: TestSetup) -> list[Hang]:
 
 
 def unexpected(found: TestReport, written: Mapping[str, str], setup: TestSetup) -> list[str]:
-    """The new failures, when all are of tests that passed before in files that the task did not write; else none."""
+    """The new failures, when nothing hung and all are of tests that passed before and that the task did not write."""
     new = sorted({plain(one) for one in found.failing} - setup.known_failures - setup.flickering)
     stood = all(one in setup.passing and one.partition("::")[0] not in written for one in new)
-    return new if stood and len(new) <= MOST_ALONE else []
+    return new if stood and not found.hangs and len(new) <= MOST_ALONE else []
 
 
 def hangs_again(hang: Hang, again: TestReport) -> bool:
