@@ -56,10 +56,12 @@ def context(
     run: Run, *, live: bool = True, since: int | None = None, before: int | None = None, typed: str = ""
 ) -> dict[str, Any]:
     """For the templates; a chat that is not `live` is looked at as it was, and nothing can be said in it."""
+    chat = Chat.objects.filter(run=run.pk).first() if live else None
+    if chat is not None:
+        run.refresh_from_db(fields=["last_seq"])  # words that a turn takes up meanwhile are in its events by then
     found = transcripts.transcript(run, since=since, before=before)
     for turn in found.turns[:-FULL]:
         turn.full = False
-    chat = Chat.objects.filter(run=run.pk).first() if live else None
     state = chats.state_of(chat) if chat is not None else None
     standing = chats.standing(run, chat, state) if chat is not None else None
     left = chat.words if chat is not None and standing is not None and not standing.busy else ""

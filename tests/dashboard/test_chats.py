@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from dashboard.presenters import conversation
 from projects.engine import chat as engine
 from projects.jobs import chats as chat_jobs
 from projects.models import Approval, Project, Run
@@ -137,6 +138,16 @@ def test_who_may_only_look_sees_no_way_to_write(client: Client, project: Project
     assert client.post(f"/p/{project.pk}/chats").status_code == 403
     client.force_login(make_user("stranger"))
     assert client.get(f"/runs/{run.pk}/turns").status_code == 404
+
+
+def test_words_that_a_turn_takes_up_while_the_page_is_made_are_on_it(project: Project, settings: Any) -> None:
+    run = engine.new_chat(project, by=owner_of(project))
+    chats.send(run, by=owner_of(project), text="Hello?")
+    read_before = fresh(run)
+    with answering(settings, ["Hello."]):
+        chat_jobs.chat_turn(run.pk)
+    shown = conversation.context(read_before)
+    assert [turn.event.payload["text"] for turn in shown["talk"].turns] == ["Hello?"]
 
 
 def test_a_turn_that_broke_off_can_be_gone_on_with(client: Client, project: Project, settings: Any) -> None:
