@@ -128,19 +128,19 @@ class Slices:
 
     def _note(self, statement: ast.stmt) -> None:
         scope = self._scope(statement)
-        for name in changed(statement, self._imported):
+        for name in (altered := changed(statement, self._imported)):
             owner = self._class_of(scope) if name.startswith(_OWN) else None
             self._changers[owner or self._home(scope, name), name].append(statement)
         if isinstance(statement, ast.If | ast.Assert | ast.While):
             self._tests[scope].append(statement)
         calls = any(isinstance(one, ast.Call) for one in own_nodes(statement))
+        given = () if calls else (*bound(statement), *altered)
         for node in own_nodes(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 # An alias or a table that calls nothing gives a function nothing; what else it holds is not followed.
+                self._holders[node.id].update(given)
                 if calls:
                     self._mentions["", node.id].append(statement)
-                else:
-                    self._holders[node.id].update((*bound(statement), *changed(statement)))
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 self._setters[node.attr].append(statement)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

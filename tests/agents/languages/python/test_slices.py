@@ -4,6 +4,7 @@ import pytest
 
 from agents.languages.python import syntax
 from agents.languages.python.slices import MOST_STATEMENTS, Slices
+from tests.sizes import growth
 from tests.tables import each_row
 
 PROGRAM = '''\
@@ -113,6 +114,13 @@ def test_the_other_functions_of_a_table_do_not_matter_and_a_new_table_does() -> 
     assert behind(TABLE + "OTHERS = [upper]\n") != behind(TABLE)
     assert behind(TABLE.replace("lower}", "lower, **made(upper, lower)}")) != behind(TABLE)
     assert behind(TABLE + "shown = [use(upper, input())]\n") != behind(TABLE)
+
+
+def test_a_table_of_very_many_functions_is_read_in_time_that_grows_with_it() -> None:
+    def read(functions: int) -> None:
+        Slices(syntax.parse(f"TABLE = [{', '.join(f'f{number}' for number in range(functions))}]\n"))
+
+    assert growth(read, 100) < 24
 
 
 def test_a_function_of_a_module_changes_the_module_where_its_name_says_so() -> None:
