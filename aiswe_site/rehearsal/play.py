@@ -167,15 +167,15 @@ class Rehearser:
 
     def _say_yes(self, project: Project, result: CommitResult) -> bool:
         """Answer what waits, but for escalations: they are an outcome. False where no yes is taken."""
-        waiting = project.approvals.filter(status=Approval.Status.PENDING).exclude(kind=Approval.Kind.ESCALATION)
-        taken = False
-        for question in waiting:
+        taken, refusal = False, ""
+        for question in project.approvals.filter(status=Approval.Status.PENDING).exclude(kind=Approval.Kind.ESCALATION):
             result.asked.append(f"{question.kind}: {question.title}")
             try:
                 approvals.decide(question, by=self._by, yes=True, reason=YES)
                 taken = True
             except ProjectsError as refused:
-                result.cause = one_line(str(refused))[:400]
+                refusal = one_line(str(refused))[:400]
+        result.cause = "" if taken else refusal
         self._worker.wake()
         return taken
 

@@ -18,8 +18,8 @@ def overview(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
     """Each rehearsal of the project's repository: what to expect, and the commits it was learned from."""
     levels = dict(Autonomy.choices)
     found = [
-        {"it": each, "title": _title(each.model), "totals": each.totals, "level": levels[each.autonomy]}
-        for each in rehearsals_of(repository_of(project).git_dir.resolve(), home())
+        {**document, "order": order, "title": _title(order.model), "level": levels[document["autonomy"]]}
+        for order, document in rehearsals_of(repository_of(project).git_dir.resolve(), home())
     ]
     return show(request, "pages/rehearsals.html", {"rehearsals": found})
 

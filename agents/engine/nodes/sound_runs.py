@@ -16,6 +16,7 @@ from agents.workspace.worktree import Worktree
 from sandbox.base import Sandbox
 from sandbox.paths import regular_files
 from sandbox.test_report import TestReport
+from sandbox.test_setup import TestSetup
 
 ENVIRONMENT_TRIES = 2  # of a run whose result is the machine's or the sandbox's, not the code's
 
@@ -37,10 +38,10 @@ def run_until_sound(
         tested = tree.tree(state["base"])
         there = [path for path, _, _ in regular_files(tree.path)]
         found = run_suites(language, sandbox, there, paths, setup, measured=[*written])
-        why = trouble(found, written, setup) or _hung_once(ctx, tree, language, sandbox, found)
+        why = trouble(found, written, setup) or _hung_once(setup, tree, language, sandbox, found)
         failed = [] if why else unexpected(found, written, setup)
         # What failed in both whole runs is the code's, though it passes alone: it depends on what ran before it.
-        if failed and chance.isdisjoint(failed) and _passes_alone(ctx, tree, language, sandbox, failed):
+        if failed and chance.isdisjoint(failed) and _passes_alone(setup, tree, language, sandbox, failed):
             chance.update(failed)
             why = f"{failed[0]} failed, and passed when it ran alone"
         if not why:
@@ -52,9 +53,8 @@ def run_until_sound(
     return found, why, tested
 
 
-def _hung_once(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sandbox, found: TestReport) -> str:
+def _hung_once(setup: TestSetup, tree: Worktree, language: Language, sandbox: Sandbox, found: TestReport) -> str:
     """Why a hang is not the code's: run alone, the test ended, or stood elsewhere. "" when it is, or nothing hung."""
-    setup = with_services(ctx.test_setup, tree.path)
     for hang in waited(found, setup)[:1]:
         sandbox.mirror(tree.path)
         alone = replace(setup, suite_seconds=setup.test_seconds * 2)
@@ -65,7 +65,7 @@ def _hung_once(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sa
     return ""
 
 
-def _passes_alone(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sandbox, failed: list[str]) -> bool:
+def _passes_alone(setup: TestSetup, tree: Worktree, language: Language, sandbox: Sandbox, failed: list[str]) -> bool:
     sandbox.mirror(tree.path)
-    again = run_suites(language, sandbox, [], failed, with_services(ctx.test_setup, tree.path))
+    again = run_suites(language, sandbox, [], failed, setup)
     return again.ok and again.passed >= len(failed)

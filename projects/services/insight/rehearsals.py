@@ -32,39 +32,11 @@ class Order:
     tokens: int = 0  # of all together, after which no further commit is begun; 0 for any number
 
 
-@dataclass(frozen=True)
-class ProjectRehearsal:
-    """What came of a project's past commits with one model ("" for none), of `ordered` many so far."""
-
-    model: str
-    ordered: int
-    rows: tuple[CommitResult, ...]
-
-    @property
-    def totals(self) -> dict[str, Any]:
-        """The figures."""
-        return totals(self.rows)
-
-    @property
-    def sentence(self) -> str:
-        """What to expect of the next change."""
-        return sentence(self.totals)
-
-    @property
-    def autonomy(self) -> str:
-        """The level of autonomy that the figures speak for, as projects name it."""
-        return autonomy(self.totals)
-
-
-def rehearsals_of(git_dir: Path, home: Path) -> list[ProjectRehearsal]:
-    """The rehearsals of a repository that the data folder `home` keeps, the newest first."""
-    found = sorted((home / "rehearsals").glob("*/order.json"), key=lambda file: -file.stat().st_mtime)
-    pairs = [(folder, folder.order()) for folder in (RehearsalFolder(file.parent) for file in found)]
-    return [
-        ProjectRehearsal(order.model, len(order.commits), tuple(folder.results()))
-        for folder, order in pairs
-        if order is not None and Path(order.git_dir) == git_dir
-    ]
+def rehearsals_of(git_dir: Path, home: Path) -> list[tuple[Order, dict[str, Any]]]:
+    """The rehearsals of a repository that the data folder `home` keeps, each with its document, the newest first."""
+    files = sorted((home / "rehearsals").glob("*/order.json"), key=lambda file: -file.stat().st_mtime)
+    pairs = [(folder, folder.order()) for folder in (RehearsalFolder(file.parent) for file in files)]
+    return [(order, folder.document()) for folder, order in pairs if order and Path(order.git_dir) == git_dir]
 
 
 class RehearsalFolder:
@@ -121,7 +93,7 @@ class RehearsalFolder:
                 continue
 
     def document(self) -> dict[str, Any]:
-        """What `aiswe rehearse --json` prints."""
+        """What `aiswe rehearse --json` prints, and the page shows."""
         rows = self.results()
         found = totals(rows)
         commits = [{name: value for name, value in row.to_json().items() if name not in _APART} for row in rows]
